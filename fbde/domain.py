@@ -1,0 +1,85 @@
+"""The finite support: cells (x, y, s), for x among the feature rows that occur.
+
+A distribution on it is an array of shape (number of x rows, labels, groups), so that marginals
+are plain sums: ``Q.sum(axis=0)`` is Q(y, s), ``Q.sum(axis=(0, 1))`` is Q(s).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fbde.errors import DataError
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Unique feature rows ``X``, the values of the label and of the sensitive attribute."""
+
+    X: np.ndarray
+    labels: np.ndarray
+    groups: np.ndarray
+
+    @classmethod
+    def of(cls, X, y, s):
+        """The domain of the feature rows, labels and groups that occur in the data."""
+        return cls(np.unique(np.asarray(X), axis=0), np.unique(y), np.unique(s))
+
+    @property
+    def shape(self):
+        return len(self.X), len(self.labels), len(self.groups)
+
+    @property
+    def size(self):
+        return int(np.prod(self.shape))
+
+    def index(self, X, y, s):
+        """Flat cell number of each row; −1 where the row is outside of the domain."""
+        row = _find_rows(self.X, np.asarray(X))
+        label, group = _find(self.labels, y), _find(self.groups, s)
+        flat = np.ravel_multi_index(
+            (np.maximum(row, 0), np.maximum(label, 0), np.maximum(group, 0)), self.shape
+        )
+        return np.where((row < 0) | (label < 0) | (group < 0), -1, flat)
+
+    def count(self, X, y, s, weight=None, *, outside="error"):
+        """Total weight in each cell: the only pass over the rows that a finite domain needs.
+
+        ``outside`` says what becomes of rows that are not in the domain: an ``"error"``, or ``"drop"``.
+        """
+        cell = self.index(X, y, s)
+        inside = cell >= 0
+        if outside == "error" and not inside.all():
+            raise DataError(
+                f"{(~inside).sum()} rows are outside of the domain; first at row {np.argmin(inside)}"
+            )
+        weight = None if weight is None else np.asarray(weight, dtype=float)[inside]
+        return np.bincount(cell[inside], weight, self.size).astype(float).reshape(self.shape)
+
+    def cells(self):
+        """The coordinates of all cells in flat order: X (repeated), y, s."""
+        rows, labels, groups = (index.ravel() for index in np.indices(self.shape))
+        return self.X[rows], self.labels[labels], self.groups[groups]
+
+    def design(self):
+        """All cells as one numeric table with columns (x, y, s): what a weak learner sees."""
+        X, y, s = self.cells()
+        return np.column_stack([X, y, s])
+
+
+def _find(values, wanted):
+    wanted = np.asarray(wanted)
+    position = np.minimum(np.searchsorted(values, wanted), len(values) - 1)
+    return np.where(values[position] == wanted, position, -1)
+
+
+def _find_rows(rows, wanted):
+    """Position of each wanted row among the unique ``rows``, −1 where it is not among them."""
+    rows = np.ascontiguousarray(rows)
+    wanted = np.ascontiguousarray(wanted, dtype=rows.dtype)
+    if wanted.size == 0:
+        return np.zeros(len(wanted), dtype=int)
+    kind = np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))
+    keys, asked = rows.view(kind).ravel(), wanted.view(kind).ravel()
+    order = np.argsort(keys)
+    position = order[np.minimum(np.searchsorted(keys, asked, sorter=order), len(keys) - 1)]
+    return np.where(keys[position] == asked, position, -1)

@@ -1,0 +1,45 @@
+checkpoint fetch:
+    output:
+        f"{RESULTS}/data/{{dataset}}.json",
+    params:
+        data_dir=config["data_dir"],
+        require_all=config["require_all"],
+        source=dataset_source,
+    log:
+        f"{RESULTS}/logs/fetch/{{dataset}}.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/fetch.py"
+
+
+rule prepare:
+    input:
+        rules.fetch.output,
+    output:
+        table=f"{RESULTS}/prepared/{{dataset}}.parquet",
+        description=f"{RESULTS}/prepared/{{dataset}}.json",
+    params:
+        source=dataset_source,
+    log:
+        f"{RESULTS}/logs/prepare/{{dataset}}.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/prepare.py"
+
+
+rule split:
+    input:
+        rules.prepare.output.table,
+    output:
+        f"{RESULTS}/splits/{{dataset}}.parquet",
+    params:
+        folds=config["folds"],
+        seed=config["split_seed"],
+    log:
+        f"{RESULTS}/logs/split/{{dataset}}.log",
+    conda:
+        "../../environment.yml"
+    script:
+        "../scripts/split.py"
