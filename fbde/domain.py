@@ -36,9 +36,7 @@ class Domain:
         """Flat cell number of each row; −1 where the row is outside of the domain."""
         row = _find_rows(self.X, np.asarray(X))
         label, group = _find(self.labels, y), _find(self.groups, s)
-        flat = np.ravel_multi_index(
-            (np.maximum(row, 0), np.maximum(label, 0), np.maximum(group, 0)), self.shape
-        )
+        flat = np.ravel_multi_index((np.maximum(row, 0), np.maximum(label, 0), np.maximum(group, 0)), self.shape)
         return np.where((row < 0) | (label < 0) | (group < 0), -1, flat)
 
     def count(self, X, y, s, weight=None, *, outside="error"):
@@ -49,9 +47,7 @@ class Domain:
         cell = self.index(X, y, s)
         inside = cell >= 0
         if outside == "error" and not inside.all():
-            raise DataError(
-                f"{(~inside).sum()} rows are outside of the domain; first at row {np.argmin(inside)}"
-            )
+            raise DataError(f"{(~inside).sum()} rows are outside of the domain; first at row {np.argmin(inside)}")
         weight = None if weight is None else np.asarray(weight, dtype=float)[inside]
         return np.bincount(cell[inside], weight, self.size).astype(float).reshape(self.shape)
 

@@ -160,12 +160,8 @@ def _fits(value, wanted):
 
 def _spell(wanted):
     if get_args(wanted) and get_origin(wanted) not in (list, tuple, dict):
-        return " or ".join(
-            _spell(item) if isinstance(item, type) else repr(item) for item in get_args(wanted)
-        )
-    return {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}.get(
-        wanted, str(wanted)
-    )
+        return " or ".join(_spell(item) if isinstance(item, type) else repr(item) for item in get_args(wanted))
+    return {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}.get(wanted, str(wanted))
 
 
 def source_digest(*paths):

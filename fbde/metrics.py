@@ -78,9 +78,7 @@ def equal_opportunity(prediction, y, s, weight=None, *, positive=1, groups=None)
     y, s = np.asarray(y), np.asarray(s)
     groups = np.unique(s) if groups is None else np.asarray(groups)
     chosen = y == positive
-    return _ratio(
-        _rates(np.asarray(prediction, float)[chosen], s[chosen], groups, _weights(weight, s)[chosen])
-    )
+    return _ratio(_rates(np.asarray(prediction, float)[chosen], s[chosen], groups, _weights(weight, s)[chosen]))
 
 
 def accuracy(decision, y, weight=None):

@@ -15,9 +15,7 @@ NOT_COMPARABLE = {"time"}
 
 
 def paper(folder="published"):
-    return pd.read_csv(Path(folder) / "paper.csv").rename(
-        columns={"mean": "published_mean", "std": "published_std"}
-    )
+    return pd.read_csv(Path(folder) / "paper.csv").rename(columns={"mean": "published_mean", "std": "published_std"})
 
 
 def misprints(folder="published"):

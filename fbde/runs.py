@@ -18,9 +18,7 @@ def run(method, folds, *, limit=None, report=print):
     try:
         with time_limit(limit):
             for fold, result in zip(folds, fitted, strict=True):
-                outcomes.append(
-                    Outcome(fold.number, seconds=meter.seconds, peak_mb=meter.peak_mb, result=result)
-                )
+                outcomes.append(Outcome(fold.number, seconds=meter.seconds, peak_mb=meter.peak_mb, result=result))
                 report(f"fold {fold.number} ({len(outcomes)} of {len(folds)}): {meter.seconds:.2f} s")
                 meter.reset()
     except TimedOut as error:

@@ -57,9 +57,7 @@ class Rows:
         table = np.column_stack([self.X, self.y, self.s])
         unique, inverse = np.unique(table, axis=0, return_inverse=True)
         weight = np.bincount(inverse.ravel(), self.weight)
-        return Rows(
-            unique[:, :-2], unique[:, -2].astype(self.y.dtype), unique[:, -1].astype(self.s.dtype), weight
-        )
+        return Rows(unique[:, :-2], unique[:, -2].astype(self.y.dtype), unique[:, -1].astype(self.s.dtype), weight)
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,7 @@ class Fold:
     @cached_property
     def train_distribution(self):
         """P on the cells, from the training rows."""
-        return (
-            self.domain.count(self.train.X, self.train.y, self.train.s, self.train.weight) / self.train.total
-        )
+        return self.domain.count(self.train.X, self.train.y, self.train.s, self.train.weight) / self.train.total
 
     @cached_property
     def test_distribution(self):

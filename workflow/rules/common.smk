@@ -15,7 +15,7 @@ with open(workflow.source_path("../schemas/config.schema.yaml")) as schema:
     except FBDEError as error:
         raise WorkflowError(str(error)) from None
 
-RESULTS = config["results"] + ("/smoke" if config["smoke"] else "")
+RESULTS = str(Path(config["results"], *(["smoke"] if config["smoke"] else [])))
 FOLDS = [0] if config["smoke"] else list(range(config["folds"]))
 RUNS = configuration.runs(config)
 

@@ -1,14 +1,14 @@
 checkpoint fetch:
     output:
         f"{RESULTS}/data/{{dataset}}.json",
-    params:
-        data_dir=config["data_dir"],
-        require_all=config["require_all"],
-        source=dataset_source,
     log:
         f"{RESULTS}/logs/fetch/{{dataset}}.log",
     conda:
         "../../environment.yml"
+    params:
+        data_dir=config["data_dir"],
+        require_all=config["require_all"],
+        source=dataset_source,
     script:
         "../scripts/fetch.py"
 
@@ -19,12 +19,12 @@ rule prepare:
     output:
         table=f"{RESULTS}/prepared/{{dataset}}.parquet",
         description=f"{RESULTS}/prepared/{{dataset}}.json",
-    params:
-        source=dataset_source,
     log:
         f"{RESULTS}/logs/prepare/{{dataset}}.log",
     conda:
         "../../environment.yml"
+    params:
+        source=dataset_source,
     script:
         "../scripts/prepare.py"
 
@@ -34,12 +34,12 @@ rule split:
         rules.prepare.output.table,
     output:
         f"{RESULTS}/splits/{{dataset}}.parquet",
-    params:
-        folds=config["folds"],
-        seed=config["split_seed"],
     log:
         f"{RESULTS}/logs/split/{{dataset}}.log",
     conda:
         "../../environment.yml"
+    params:
+        folds=config["folds"],
+        seed=config["split_seed"],
     script:
         "../scripts/split.py"

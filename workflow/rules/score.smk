@@ -5,13 +5,13 @@ rule score:
         split=rules.split.output[0],
     output:
         f"{RESULTS}/scores/{{dataset}}/{{sensitive}}/{{method}}.parquet",
+    log:
+        f"{RESULTS}/logs/score/{{dataset}}/{{sensitive}}/{{method}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
     params:
         seed=config["seed"],
         source=source_of("fbde.evaluate"),
-    log:
-        f"{RESULTS}/logs/score/{{dataset}}/{{sensitive}}/{{method}}.log",
-    threads: 1
-    conda:
-        "../../environment.yml"
     script:
         "../scripts/score.py"

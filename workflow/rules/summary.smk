@@ -5,12 +5,12 @@ rule collect:
     output:
         f"{RESULTS}/scores.parquet",
         f"{RESULTS}/scores.csv",
-    params:
-        runs=RUNS,
     log:
         f"{RESULTS}/logs/collect.log",
     conda:
         "../../environment.yml"
+    params:
+        runs=RUNS,
     script:
         "../scripts/collect.py"
 
@@ -24,13 +24,13 @@ rule compare:
     output:
         comparison=f"{RESULTS}/comparison.csv",
         summary=f"{RESULTS}/summary.txt",
-    params:
-        config={key: config[key] for key in ("tasks", "methods", "smoke")},
-        source=source_of("fbde.published"),
     log:
         f"{RESULTS}/logs/compare.log",
     conda:
         "../../environment.yml"
+    params:
+        config={key: config[key] for key in ("tasks", "methods", "smoke")},
+        source=source_of("fbde.published"),
     script:
         "../scripts/compare.py"
 
@@ -42,12 +42,12 @@ rule tables:
         data=expand(rules.fetch.output, dataset=config["tasks"]),
     output:
         directory(f"{RESULTS}/tables"),
-    params:
-        smoke=config["smoke"],
-        source=source_of("fbde.tables"),
     log:
         f"{RESULTS}/logs/tables.log",
     conda:
         "../../environment.yml"
+    params:
+        smoke=config["smoke"],
+        source=source_of("fbde.tables"),
     script:
         "../scripts/tables.py"
