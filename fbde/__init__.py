@@ -4,12 +4,12 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-_PUBLIC = {"FBDE": "fbde.estimator", "Certificate": "fbde.certificate"}
-__all__ = [*_PUBLIC, "__version__"]
+PUBLIC = {"FBDE": "fbde.estimator", "Certificate": "fbde.certificate"}
+__all__ = [*PUBLIC, "__version__"]
 
 
 def __getattr__(name):
     """Import the public classes on first use, so that ``import fbde`` costs nothing."""
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
+    if name in PUBLIC:
+        return getattr(import_module(PUBLIC[name]), name)
     raise AttributeError(f"module 'fbde' has no attribute {name!r}")

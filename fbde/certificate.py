@@ -98,8 +98,8 @@ class Certificate:
 
     def __str__(self):
         lines = [
-            f"FBDE certificate: {self.n_steps} steps, {self.leverage} leverage, {self.target} budget tau = {self.tau:g}",
-            f"{'':24}{'at start':>10}{'guaranteed':>12}{'from steps':>12}{'measured':>10}   mollifier size",
+            f"FBDE certificate: {self.n_steps} steps, {self.leverage} leverage, {self.target} budget {self.tau:g}",
+            f"{'':24}{'at start':>10}{'guaranteed':>12}{'from steps':>12}{'measured':>10}   mollifier",
         ]
         for rate in (self.statistical_rate, self.representation_rate):
             lines.append(

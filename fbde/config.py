@@ -19,10 +19,12 @@ def check(config, schema):
         # snakemake --config passes "true" on as a text.
         if entry.get("type") == "boolean" and str(config[name]).lower() in ("true", "false"):
             config[name] = str(config[name]).lower() == "true"
-    for method in config.get("methods", {}):
-        config["methods"][method] = config["methods"][method] or {}
-        _fill(config["methods"][method], schema["properties"]["methods"]["additionalProperties"])
-    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(config), key=lambda e: list(e.path))
+    methods_given = config.get("methods")
+    for name, method in methods_given.items() if isinstance(methods_given, dict) else ():
+        methods_given[name] = {} if method is None else method
+        if isinstance(methods_given[name], dict):
+            _fill(methods_given[name], schema["properties"]["methods"]["additionalProperties"])
+    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(config), key=lambda e: [*map(str, e.path)])
     if errors:
         raise ConfigError(_sentence(errors[0]))
     for dataset, attributes in config["tasks"].items():

@@ -4,7 +4,7 @@ import sys
 from contextlib import contextmanager
 
 
-class FBDEError(Exception):
+class FBDEError(ValueError):
     """Something the user can mend; the message names the thing and what is allowed."""
 
 
@@ -36,5 +36,5 @@ def unknown(kind, name, allowed):
 
     allowed = [str(item) for item in allowed]
     near = get_close_matches(str(name), allowed, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = f"; did you mean {near[0]!r}?" if near else "."
     return f"unknown {kind} {name!r}{hint} Allowed: {', '.join(allowed) or 'none'}."

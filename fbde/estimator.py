@@ -8,7 +8,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from fbde.boosting import Boosted, Points, boost
 from fbde.certificate import certify
@@ -178,6 +178,8 @@ class FBDE(DensityMixin, BaseEstimator):
         return self._fit_counts(Domain.of(rows, y, s), codes, y, s, weight, test)
 
     def _check_rows(self, X, y, sensitive_features, sample_weight):
+        if not isinstance(X, pd.DataFrame):
+            X = validate_data(self, X, dtype=None, ensure_min_samples=2)
         self.encoder_ = TableEncoder.of(X)
         codes = self.encoder_.encode(X)
         self.n_features_in_ = codes.shape[1]
@@ -250,7 +252,8 @@ class FBDE(DensityMixin, BaseEstimator):
     def _positive_position(self):
         labels = self.domain_.labels
         if len(labels) < 2:
-            raise DataError(f"{self.label_name_} has one value only ({labels[0]!r}); a positive and another are needed")
+            only = labels.tolist()[0]
+            raise DataError(f"{self.label_name_} has one value only ({only!r}); a positive and another are needed")
         if self.positive is None:
             return len(labels) - 1
         found = np.flatnonzero(labels == self.positive)
@@ -372,8 +375,6 @@ class FBDE(DensityMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
         tags.target_tags.required = True
         return tags
 

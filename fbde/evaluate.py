@@ -51,9 +51,9 @@ def score_distribution(result, fold):
     samples = result.samples
     if samples is None:
         samples = draw(result.density, fold.domain, SAMPLES_PER_ROW * fold.train.total, fold.rng)
-    groups = np.unique(fold.test.s)
-    yield "RR", "published", representation_rate(samples.s, samples.weight, groups=groups), None
-    yield "SR", "published", statistical_rate(samples.y, samples.s, samples.weight, groups=groups), None
+    RR, SR = _published_rates(result, samples, fold)
+    yield "RR", "published", RR, None
+    yield "SR", "published", SR, None
     yield "KL", "published", _published_kl(result, samples, fold), None
     if result.density is not None:
         RR, SR = exact_rates(result, fold)
@@ -99,6 +99,14 @@ def exact_rates(result, fold):
     """(RR, SR) from the density itself."""
     marginal = result.density.sum(axis=0) if result.marginal is None else result.marginal
     return rates_of_marginal(marginal, positive=int(np.searchsorted(fold.domain.labels, 1)))
+
+
+def _published_rates(result, samples, fold):
+    """(RR, SR) of the samples, or of the density where the paper must have taken them from it."""
+    if result.samples is None and datasets.get(fold.task.dataset).rates_from_density:
+        return exact_rates(result, fold)
+    RR = representation_rate(samples.s, samples.weight, groups=fold.groups)
+    return RR, statistical_rate(samples.y, samples.s, samples.weight, groups=fold.groups)
 
 
 def _published_kl(result, samples, fold):
@@ -152,7 +160,7 @@ def _exact_tree_metrics(density, fold):
 
 def prediction_metrics(decision, probability, fold):
     """SR_c, EO (soft and hard) and Acc on the test rows."""
-    test, groups = fold.test, np.unique(fold.test.s)
+    test, groups = fold.test, fold.groups
     rate = partial(classifier_rate, s=test.s, weight=test.weight, groups=groups)
     opportunity = partial(equal_opportunity, y=test.y, s=test.s, weight=test.weight, groups=groups)
     hard = np.asarray(decision) == 1

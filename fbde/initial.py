@@ -74,6 +74,7 @@ def initial(
 def check_support(P_ys, labels, groups, positive, names=("y", "s")):
     """Refuse data for which Q_init does not exist, naming the column and the group."""
     y_name, s_name = names
+    labels, groups = np.asarray(labels).tolist(), np.asarray(groups).tolist()
     if len(groups) < 2:
         raise FBDEError(f"{s_name} has one group only ({groups[0]!r}); fairness between groups needs two or more")
     for group, total, count in zip(groups, P_ys.sum(axis=0), P_ys[positive], strict=True):

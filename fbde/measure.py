@@ -7,8 +7,8 @@ import time
 from contextlib import contextmanager
 
 
-class TimedOut(Exception):
-    """The time limit of a run was reached."""
+class TimedOut(BaseException):
+    """The time limit of a run was reached. Not an Exception, so that no library takes it for its own."""
 
 
 class Meter:

@@ -17,10 +17,12 @@ import json
 import os
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import ClassVar, get_args, get_origin
+from types import NoneType, UnionType
+from typing import ClassVar, Literal, Union, get_args, get_origin
 
 import numpy as np
 
+from fbde import PUBLIC
 from fbde.errors import ConfigError, unknown
 from fbde.files import atomic
 from fbde.tasks import Fold, Rows, Task
@@ -122,8 +124,9 @@ def load(name, folder=ROOT / "baselines"):
 
 def parameters(method):
     """The constructor's parameters: name → :class:`inspect.Parameter`."""
-    own = method.__init__ if "__init__" in vars(method) else None
-    found = dict(inspect.signature(own).parameters) if own else {}
+    if method.__init__ is object.__init__:
+        return {}
+    found = dict(inspect.signature(method.__init__, eval_str=True).parameters)
     found.pop("self", None)
     return found
 
@@ -143,14 +146,15 @@ def check_parameters(method, given, where):
 
 
 def _fits(value, wanted):
+    origin, arguments = get_origin(wanted), get_args(wanted)
     if wanted is inspect.Parameter.empty:
         return True
-    if get_origin(wanted) in (list, tuple, dict):
-        return isinstance(value, (list, tuple) if get_origin(wanted) is not dict else dict)
-    if get_args(wanted):
-        literal = [item for item in get_args(wanted) if not isinstance(item, type)]
-        types = [item for item in get_args(wanted) if isinstance(item, type)]
-        return value in literal or any(_fits(value, item) for item in types)
+    if origin is Literal:
+        return any(type(value) is type(item) and value == item for item in arguments)
+    if origin in (Union, UnionType):
+        return any(_fits(value, item) for item in arguments)
+    if origin or wanted in (list, tuple, dict):
+        return isinstance(value, dict if (origin or wanted) is dict else (list, tuple))
     if isinstance(value, bool):
         return wanted is bool
     if wanted is float:
@@ -158,10 +162,15 @@ def _fits(value, wanted):
     return isinstance(value, wanted)
 
 
+_WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false", NoneType: "null"}
+
+
 def _spell(wanted):
-    if get_args(wanted) and get_origin(wanted) not in (list, tuple, dict):
-        return " or ".join(_spell(item) if isinstance(item, type) else repr(item) for item in get_args(wanted))
-    return {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}.get(wanted, str(wanted))
+    if get_origin(wanted) is Literal:
+        return " or ".join(map(repr, get_args(wanted)))
+    if get_origin(wanted) in (Union, UnionType):
+        return " or ".join(map(_spell, get_args(wanted)))
+    return _WORDS.get(wanted) or str(wanted)
 
 
 def source_digest(*paths):
@@ -185,6 +194,7 @@ def _imports(path, source):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            modules = [PUBLIC.get(module.removeprefix("fbde."), module) for module in modules]
         else:
             continue
         for module in modules:
@@ -207,10 +217,16 @@ def save_outcomes(path, outcomes):
         entry = {name: getattr(outcome, name) for name in ("fold", "status", "reason", "seconds", "peak_mb")}
         if outcome.result is not None:
             entry["kind"] = type(outcome.result).__name__
-            arrays |= {f"{outcome.fold}/{key}": value for key, value in _flatten(outcome.result)}
+            arrays |= {f"{outcome.fold}/{key}": _plain(value, key) for key, value in _flatten(outcome.result)}
         header.append(entry)
     with atomic(path) as temporary:
         np.savez_compressed(temporary, header=np.array(json.dumps(header)), **arrays)
+
+
+def _plain(value, name):
+    if value.dtype.hasobject:
+        raise TypeError(f"{name} holds Python objects, which only pickle can save; give it a numeric or text dtype")
+    return value
 
 
 def _flatten(result, prefix=""):

@@ -9,12 +9,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fbde.errors import DataError
+
 FLOOR = 1e-9  # probability of a cell that was never seen, as in the paper
+
+
+def _positions(key, keys):
+    """The place of each key among the sorted ``keys``; one that is not among them is refused."""
+    position = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+    if not np.array_equal(keys[position], key):
+        raise DataError(f"value {key[keys[position] != key][0]} is not one of {', '.join(map(str, keys))}")
+    return position
 
 
 def _rates(value, key, keys, weight):
     """Weighted mean of ``value`` at each of ``keys``; NaN where a key has no weight."""
-    position = np.searchsorted(keys, key)
+    position = _positions(key, keys)
     total = np.bincount(position, weight, len(keys))
     with np.errstate(invalid="ignore"):
         return np.bincount(position, weight * value, len(keys)) / total
@@ -35,7 +45,7 @@ def representation_rate(s, weight=None, *, groups=None):
     """RR, Definition 2.1: the smallest P(s)/P(s') over all pairs of groups."""
     s = np.asarray(s)
     groups = np.unique(s) if groups is None else np.asarray(groups)
-    return _ratio(np.bincount(np.searchsorted(groups, s), _weights(weight, s), len(groups)))
+    return _ratio(np.bincount(_positions(s, groups), _weights(weight, s), len(groups)))
 
 
 def statistical_rate(y, s, weight=None, *, positive=1, groups=None):
@@ -48,7 +58,8 @@ def statistical_rate(y, s, weight=None, *, positive=1, groups=None):
 def rates_of_marginal(marginal, positive=-1):
     """(RR, SR) of a marginal Q(y, s) given as an array (labels, groups); ``positive`` is the label's position."""
     group = marginal.sum(axis=0)
-    return _ratio(group), _ratio(marginal[positive] / group)
+    with np.errstate(invalid="ignore"):
+        return _ratio(group), _ratio(marginal[positive] / group)
 
 
 def floored(P):
@@ -60,10 +71,11 @@ def floored(P):
 
 
 def kl_divergence(P, Q):
-    """KL(P, Q) = Σ P log(P/Q) over the cells with P > 0."""
+    """KL(P, Q) = Σ P log(P/Q) over the cells with P > 0; infinite if Q is 0 in one of them."""
     P, Q = np.ravel(P), np.ravel(Q)
     seen = P > 0
-    return float(np.sum(P[seen] * np.log(P[seen] / Q[seen])))
+    with np.errstate(divide="ignore"):
+        return float(np.sum(P[seen] * np.log(P[seen] / Q[seen])))
 
 
 def classifier_rate(prediction, s, weight=None, *, groups=None):

@@ -96,8 +96,8 @@ def _verdict(cell, mean, ran, note):
         return "not comparable"
     if note is not None and note["field"] == "mean":
         return "known misprint"
-    # Print has three decimals: a difference that rounding can make does not count.
-    delta = round(abs(mean - cell["published_mean"]), 4)
+    # Six decimals, as in comparison.csv: floating point must not decide at the boundary.
+    delta = round(abs(mean - cell["published_mean"]), 6)
     allowed = max(TOLERANCE, cell["published_std"])
     return "match" if delta <= allowed else "near" if delta <= 2 * allowed else "differs"
 

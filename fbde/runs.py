@@ -14,10 +14,9 @@ def run(method, folds, *, limit=None, report=print):
     if reason:
         return [Outcome(fold.number, "not applicable", reason) for fold in folds]
     outcomes, meter = [], Meter()
-    fitted = method.fit_folds(folds)
     try:
         with time_limit(limit):
-            for fold, result in zip(folds, fitted, strict=True):
+            for fold, result in zip(folds, method.fit_folds(folds), strict=True):
                 outcomes.append(Outcome(fold.number, seconds=meter.seconds, peak_mb=meter.peak_mb, result=result))
                 report(f"fold {fold.number} ({len(outcomes)} of {len(folds)}): {meter.seconds:.2f} s")
                 meter.reset()

@@ -72,6 +72,11 @@ class Fold:
     seed: int
 
     @property
+    def groups(self):
+        """The values of s: those of the whole dataset, also where the test part lacks one."""
+        return np.union1d(self.train.s, self.test.s)
+
+    @property
     def rng(self):
         return np.random.default_rng(self.seed)
 

@@ -39,6 +39,8 @@ class Dataset:
     paper: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     # The published code stored Dutch's predicted probabilities in an integer array (docs/findings.md).
     integer_probabilities: bool = False
+    # Its printed RR and SR have std .000, which 5·n samples cannot give: they are those of the density.
+    rates_from_density: bool = False
 
     @property
     def columns(self):
@@ -74,6 +76,11 @@ class Dataset:
         import pandera.errors
         import pandera.pandas as pa
 
+        odd = [f"has no column {name!r}" for name in self.columns if name not in table.columns]
+        odd += [f"has an unknown column {name!r}" for name in table.columns if name not in self.columns]
+        if odd:
+            raise DataError(f"the prepared table of {self.title} {odd[0]}; allowed: {', '.join(self.columns)}")
+
         def one_hot(columns):
             return lambda frame: frame[list(columns)].sum(axis=1) == 1
 
@@ -84,20 +91,26 @@ class Dataset:
                 for name, columns in self.groups.items()
                 if len(columns) > 1 and not set(columns) & set(self.continuous)
             ],
-            strict=True,
-            ordered=True,
         )
         try:
-            return schema.validate(table)
+            return schema.validate(table[self.columns])
         except pandera.errors.SchemaError as error:
-            sentence = " ".join(str(error).split())[:300]
-            raise DataError(f"the prepared table of {self.title} is wrong: {sentence}") from None
+            raise DataError(f"the prepared table of {self.title} is wrong: {_fault(error)}") from None
+
+
+def _fault(error):
+    """What pandera found first, in one sentence: the column or feature, the rule, the row."""
+    rule = getattr(error.check, "error", None)
+    if rule is None:
+        return " ".join(str(error).split())[:300]
+    where = f"column {error.schema.name!r} " if error.schema.name else ""
+    return f"{where}{rule} (row {error.failure_cases['index'].iloc[0]})"
 
 
 def _column(pa, continuous):
     if continuous:
         return pa.Column("float64", [pa.Check(lambda x: x.abs() < float("inf"), error="must be finite")])
-    return pa.Column("int8", [pa.Check.isin([0, 1])])
+    return pa.Column("int8", [pa.Check.isin([0, 1], error="must be 0 or 1")])
 
 
 def names():

