@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fbde import datasets
-from fbde.domain import Domain
+from fbde.domain import Domain, unique_rows
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Rows:
     def merged(self):
         """The same rows with equal ones counted together: exact, and far fewer of them."""
         table = np.column_stack([self.X, self.y, self.s])
-        unique, inverse = np.unique(table, axis=0, return_inverse=True)
-        weight = np.bincount(inverse.ravel(), self.weight)
+        unique, position = unique_rows(table)
+        weight = np.bincount(position, self.weight)
         return Rows(unique[:, :-2], unique[:, -2].astype(self.y.dtype), unique[:, -1].astype(self.s.dtype), weight)
 
 

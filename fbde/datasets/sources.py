@@ -96,6 +96,13 @@ def fetch(raw, *, data_dir=None, cache=None, report: Callable[[str], None] | Non
     raise DataMissing(f"{raw.name} could not be had ({'; '.join(reasons)})")
 
 
+def local_copy(raw, data_dir=None, cache=None):
+    """Where a raw file is on this machine (unverified), or None."""
+    folders = [data_dir or os.environ.get("FBDE_DATA"), cache or default_cache()]
+    places = [Path(folder).expanduser() / raw.name for folder in folders if folder]
+    return next((place for place in places if place.is_file()), None)
+
+
 def _check(path, raw):
     if not path.is_file():
         raise SourceError(f"no {path.name} in {path.parent}")
