@@ -4,7 +4,7 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-PUBLIC = {"FBDE": "fbde.estimator", "Certificate": "fbde.certificate"}
+PUBLIC = {"FBDE": "fbde.estimator", "ContinuousFBDE": "fbde.continuous", "Certificate": "fbde.certificate"}
 __all__ = [*PUBLIC, "__version__"]
 
 

@@ -57,6 +57,20 @@ class Boosted:
         return {name: np.array([row.get(name, np.nan) for row in self.trace]) for name in names}
 
 
+class Replay:
+    """A learner that gives the weak learners of an earlier run, one after another."""
+
+    def __init__(self, learners):
+        self.learners = iter(learners)
+
+    def bind(self, real, fake):
+        def fit(p, q, n, rng):
+            c = next(self.learners)
+            return c, c(real), c(fake)
+
+        return fit
+
+
 def boost(
     learner,
     thetas,
@@ -74,6 +88,7 @@ def boost(
     rr_floor=None,
     auditor=None,
     keep_steps=False,
+    cross_entropy=None,
 ):
     """Boost Q_0 = ``fake`` towards P = ``real``.
 
@@ -87,12 +102,15 @@ def boost(
     min_gain : stop when a step lowers KL(P, Q) by less
     sr_floor, rr_floor : stop before a step that would take SR or RR below
     auditor : callable that gets the proposed :class:`Step` and returns True to stop before it is taken
+    cross_entropy : (train, test) of Q_0, which stand for KL(P, Q_0) where the entropy of P is unknown
     """
     log_q = np.log(fake.mass)
     state = Boosted(fake.mass)
     finite = real.table is fake.table
-    kl = _kl(real.mass, fake.mass) if finite else np.nan
-    kl_test = _kl(test.mass, fake.mass) if finite and test is not None else np.nan
+    kl, kl_test = cross_entropy or (np.nan, np.nan)
+    if finite:
+        kl = _kl(real.mass, fake.mass)
+        kl_test = _kl(test.mass, fake.mass) if test is not None else np.nan
     state.trace.append(_rates(fake, fake.mass, shape, positive) | {"kl_train": kl, "kl_test": kl_test})
     if keep_steps:
         state.log_mass_steps.append(log_q)

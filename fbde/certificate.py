@@ -115,6 +115,19 @@ class Certificate:
         return "\n".join(lines)
 
 
+@dataclass(frozen=True)
+class EstimatedCertificate(Certificate):
+    """A certificate whose measured rates are averages over ``draws`` draws, with standard errors."""
+
+    sr_error: float
+    rr_error: float
+    draws: int
+
+    def __str__(self):
+        text = f"measured on {self.draws} draws; standard errors {self.sr_error:.4f} (SR), {self.rr_error:.4f} (RR)"
+        return f"{super().__str__()}\n{text}"
+
+
 def certify(boosted, initial_marginal, final_marginal, *, positive, tau, leverage, target, C, sr0, rr0):
     """The certificate of a boosted distribution with marginals Q_0(y, s) and Q_T(y, s)."""
     theta_sum = float(np.sum(boosted.theta))

@@ -20,6 +20,10 @@ class ConfigError(FBDEError):
     """The configuration names something that does not exist."""
 
 
+class FitFailed(FBDEError):
+    """A method could not be fitted on one fold (a solver gave up, say): an outcome with its reason."""
+
+
 @contextmanager
 def one_sentence():
     """Turn an :class:`FBDEError` into its sentence on stderr and exit status 1."""

@@ -202,6 +202,21 @@ class FBDE(DensityMixin, BaseEstimator):
 
     def _fit_counts(self, domain, codes, y, s, weight, test=None):
         """Everything after this pass over the rows works on the cells."""
+        thetas = self._start(domain, codes, y, s, weight)
+        cells = self._cells()
+        self._boosted = self._boost(
+            thetas,
+            Points(*cells, self.data_.ravel()),
+            Points(*cells, self.initial_.Q.ravel()),
+            rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31)),
+            test=None if test is None else self._test_points(cells, test),
+            keep_steps=self.keep_steps,
+        )
+        self._unpack()
+        return self
+
+    def _start(self, domain, codes, y, s, weight):
+        """P and Q_init on the cells; gives the leverages."""
         self.domain_ = domain
         counts = domain.count(codes, y, s, weight)
         self.n_rows_ = float(counts.sum())
@@ -221,27 +236,24 @@ class FBDE(DensityMixin, BaseEstimator):
         )
         start = self.initial_.sr0 if self.target == "SR" else self.initial_.rr0
         check_budget(self.tau, start, self.target)
-        cells = self._cells()
-        held_out = None if test is None else self._test_points(cells, test)
-        self._boosted = boost(
+        return leverages(self.leverage, self.n_steps, self.tau / start, self.C)
+
+    def _boost(self, thetas, real, fake, **options):
+        return boost(
             self._learner(),
-            leverages(self.leverage, self.n_steps, self.tau / start, self.C),
-            Points(*cells, P.ravel()),
-            Points(*cells, self.initial_.Q.ravel()),
-            domain.shape[1:],
+            thetas,
+            real,
+            fake,
+            self.domain_.shape[1:],
             self.positive_,
             n=self.n_rows_,
             C=self.C,
-            rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31)),
-            test=held_out,
             min_gain=self.min_gain,
             sr_floor=self.sr_floor,
             rr_floor=self.rr_floor,
             auditor=self.auditor,
-            keep_steps=self.keep_steps,
+            **options,
         )
-        self._unpack()
-        return self
 
     def _unpack(self):
         self.theta_ = np.array(self._boosted.theta)
@@ -270,14 +282,18 @@ class FBDE(DensityMixin, BaseEstimator):
         columns = [expanded, expand_positions(label, labels), expand_positions(group, groups)]
         return np.hstack(columns).astype(np.float32), label, group
 
-    def _learner(self):
+    def _hidden_columns(self):
+        """Positions of the columns that the weak learners may not see."""
         _, origin = self.encoder_.expanded_names()
         owners = [self.encoder_.names[i] for i in origin]
         owners += ["y"] * len(self._role_names()[0]) + ["s"] * len(self._role_names()[1])
         for name in self.hidden:
             if name not in owners:
                 raise FBDEError(f"hidden column {name!r} does not exist; columns: {', '.join(dict.fromkeys(owners))}")
-        hidden = tuple(i for i, owner in enumerate(owners) if owner in self.hidden)
+        return tuple(i for i, owner in enumerate(owners) if owner in self.hidden)
+
+    def _learner(self):
+        hidden = self._hidden_columns()
         return TreeLearner(self.C, self.max_depth, self.min_split, self.calibrate, self.sampled, hidden)
 
     def _test_points(self, cells, test):
@@ -412,7 +428,17 @@ class FBDE(DensityMixin, BaseEstimator):
                 Z_s=np.array(self._boosted.Z_s),
                 log_mass_steps=np.array(self._boosted.log_mass_steps),
                 **arrays,
+                **self._more_arrays(),
             )
+
+    # What a subclass keeps beside the cells, and the kind of its weak learners.
+    _weak_kind = WeakTree
+
+    def _more_arrays(self):
+        return {}
+
+    def _take_arrays(self, arrays):
+        pass
 
     @classmethod
     def load(cls, path):
@@ -431,7 +457,7 @@ class FBDE(DensityMixin, BaseEstimator):
         model.data_ = a["data"]
         model.initial_ = Initial(a["initial"], *header["rates"])
         trees = [
-            WeakTree.from_arrays({k.split("/", 2)[2]: v for k, v in a.items() if k.startswith(f"tree/{i}/")})
+            model._weak_kind.from_arrays({k.split("/", 2)[2]: v for k, v in a.items() if k.startswith(f"tree/{i}/")})
             for i in range(len(a["theta"]))
         ]
         model._boosted = Boosted(
@@ -444,6 +470,7 @@ class FBDE(DensityMixin, BaseEstimator):
             log_mass_steps=list(a["log_mass_steps"]),
             stopped=header["stopped"],
         )
+        model._take_arrays(a)
         model._unpack()
         return model
 

@@ -23,7 +23,7 @@ from typing import ClassVar, Literal, Union, get_args, get_origin
 import numpy as np
 
 from fbde import PUBLIC
-from fbde.errors import ConfigError, unknown
+from fbde.errors import ConfigError, FitFailed, unknown
 from fbde.files import atomic
 from fbde.tasks import Fold, Rows, Task
 
@@ -69,7 +69,7 @@ class Centres:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the fit of one fold ended: ``done``, ``not applicable`` or ``timed out``, with the reason."""
+    """How the fit of one fold ended: ``done``, ``not applicable``, ``failed`` or ``timed out``, with the reason."""
 
     fold: int
     status: str = "done"
@@ -93,9 +93,13 @@ class Method:
         raise TypeError(f"{type(self).__module__} must define fit_fold or fit_folds")
 
     def fit_folds(self, folds: list[Fold]):
-        """Fit every fold, yielding the results in order; override it to train folds together."""
+        """Fit every fold, yielding in order a result or the :class:`FitFailed`; override it to train folds together."""
         for fold in folds:
-            yield self.fit_fold(fold)
+            try:
+                result = self.fit_fold(fold)
+            except FitFailed as error:
+                result = error
+            yield result
 
 
 # ------------------------------------------------------------------ finding and checking methods

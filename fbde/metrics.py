@@ -157,7 +157,7 @@ class Metric:
 METRICS = {
     "RR": Metric("data", representation_rate, "representation rate", +1, ("published", "exact")),
     "SR": Metric("data", statistical_rate, "statistical rate", +1, ("published", "exact")),
-    "KL": Metric("data", kl_divergence, "KL(test data, Q)", -1, ("published", "exact")),
+    "KL": Metric("data", kl_divergence, "KL(test data, Q)", -1, ("published", "exact", "corrected")),
     "SR_c": Metric("prediction", classifier_rate, "statistical rate of a classifier", +1,
                    ("published", "exact", "corrected", "hard")),
     "EO": Metric("prediction", equal_opportunity, "equality of opportunity", +1, ("published", "exact", "hard")),

@@ -50,6 +50,7 @@ def compare(scores, config, folder="published"):
         key: group.set_index("fold")["value"]
         for key, group in final.groupby(["dataset", "sensitive", "method", "metric"])
     }
+    ended = dict(iter(scores[scores["status"] != "done"].groupby(["dataset", "sensitive", "method"])))
     tasks = paper_tasks(config["tasks"])
     noted = misprints(folder).set_index(CELL)
     rows = []
@@ -58,6 +59,7 @@ def compare(scores, config, folder="published"):
         dataset, sensitive = tasks.get((cell["dataset"], cell["sensitive"]), (None, None))
         run = runs_for(config["methods"], cell["table"], cell["method"], dataset) if dataset else None
         folds = values.get((dataset, sensitive, run, cell["metric"]), pd.Series(dtype=float))
+        left = ended.get((dataset, sensitive, run))
         note = noted.loc[key] if key in noted.index else None
         if note is not None and note["field"] == "folds":
             folds = folds[folds.index.isin([int(number) for number in note["folds"].split()])]
@@ -71,10 +73,18 @@ def compare(scores, config, folder="published"):
                 "std": std,
                 "delta": mean - cell["published_mean"],
                 "verdict": _verdict(cell, mean, ran, note),
-                "note": "" if note is None else note["reason"],
+                "note": note["reason"] if note is not None else unfinished(left, cell["metric"]),
             }
         )
     return pd.DataFrame(rows)
+
+
+def unfinished(ended, metric):
+    """Why a run gave no value of a metric in some folds, or in any: one sentence, empty if it gave all."""
+    if ended is None:
+        return ""
+    rows = ended[ended["metric"].isna() | ((ended["metric"] == metric) & (ended["variant"] == "published"))]
+    return "; ".join(f"{status} ({reason})" for status, reason in rows.groupby(["status", "reason"]).groups)
 
 
 def mark_missing(comparison, missing, config):

@@ -1,6 +1,11 @@
 """Running one method on one task: all folds inside, each with its outcome."""
 
+from dataclasses import replace
+
+from threadpoolctl import threadpool_limits
+
 from fbde import methods
+from fbde.errors import FitFailed
 from fbde.measure import Meter, TimedOut, time_limit
 from fbde.methods import Outcome
 
@@ -15,9 +20,12 @@ def run(method, folds, *, limit=None, report=print):
         return [Outcome(fold.number, "not applicable", reason) for fold in folds]
     outcomes, meter = [], Meter()
     try:
-        with time_limit(limit):
+        # Problems are small and jobs run side by side: more threads than one only slow each other down.
+        with time_limit(limit), threadpool_limits(1):
             for fold, result in zip(folds, method.fit_folds(folds), strict=True):
-                outcomes.append(Outcome(fold.number, seconds=meter.seconds, peak_mb=meter.peak_mb, result=result))
+                failed = isinstance(result, FitFailed)
+                ended = {"status": "failed", "reason": str(result)} if failed else {"result": result}
+                outcomes.append(Outcome(fold.number, seconds=meter.seconds, peak_mb=meter.peak_mb, **ended))
                 report(f"fold {fold.number} ({len(outcomes)} of {len(folds)}): {meter.seconds:.2f} s")
                 meter.reset()
     except TimedOut as error:
@@ -31,8 +39,6 @@ def trains_together(method):
 
 
 def _share_time(outcomes):
-    from dataclasses import replace
-
     done = [outcome for outcome in outcomes if outcome.status == "done"]
     seconds = sum(outcome.seconds for outcome in done) / max(len(done), 1)
     return [replace(o, seconds=seconds) if o.status == "done" else o for o in outcomes]

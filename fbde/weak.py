@@ -108,6 +108,8 @@ class TreeLearner:
         Draw n fake rows, as the published code did, instead of using Q's probabilities themselves.
     hidden : tuple of int
         Columns the tree may not see, for example that of S.
+    max_bins : int, optional
+        Let a column with more values be split at this many quantiles only, as continuous ones need it.
     """
 
     C: float = LOG2
@@ -116,6 +118,7 @@ class TreeLearner:
     calibrate: bool = True
     sampled: bool = False
     hidden: tuple[int, ...] = ()
+    max_bins: int | None = None
 
     def bind(self, real, fake):
         """Prepare for two tables of points; gives ``fit(p, q, n, rng) → (c, c on real, c on fake)``.
@@ -123,7 +126,8 @@ class TreeLearner:
         ``p`` and ``q`` are the probabilities of the real and of the fake points, ``n`` is the number of data rows.
         """
         same = real is fake
-        splits = Splits(real if same else np.concatenate([real, fake]), self.hidden)
+        table = real if same else np.concatenate([real, fake])
+        splits = BinnedSplits(table, self.hidden, self.max_bins) if self.max_bins else Splits(table, self.hidden)
         pad_real, pad_fake = np.zeros(len(real)), np.zeros(len(fake))
 
         def fit(p, q, n, rng):
@@ -154,6 +158,46 @@ class Splits:
         # One row per split, so that the masses left of all splits are one matrix product.
         self.left = (table.T[self.feature] <= self.threshold[:, None]).astype(float)
 
+    def masses_left(self, masses):
+        """Total of each row of ``masses`` left of each split: (splits, rows)."""
+        return self.left @ masses.T
+
+    def goes_left(self, split):
+        """Whether each point goes left at a split."""
+        return self.left[split] > 0
+
+
+class BinnedSplits:
+    """Splits at quantiles, for many points with many values: one byte or two per point and column."""
+
+    def __init__(self, table, hidden, max_bins):
+        self.points, self.bins, feature, threshold = len(table), [], [], []
+        for column in range(table.shape[1]):
+            if column not in hidden:
+                values = np.unique(table[:, column])
+                if len(values) > max_bins:
+                    values = np.unique(np.quantile(table[:, column], np.linspace(0, 1, max_bins), method="nearest"))
+                edges = (values[1:] + values[:-1]) / 2
+                threshold.append(edges)
+                feature.append(np.full(len(edges), column))
+                kind = np.uint8 if len(edges) < 256 else np.uint16
+                self.bins.append(np.searchsorted(edges, table[:, column], side="left").astype(kind))
+        self.feature = np.concatenate(feature or [np.empty(0, int)]).astype(int)
+        self.threshold = np.concatenate(threshold or [np.empty(0)])
+        self.owner = np.repeat(np.arange(len(feature)), [len(edges) for edges in threshold])
+        self.number = np.concatenate([np.arange(len(edges)) for edges in threshold] or [np.empty(0, int)]).astype(int)
+
+    def masses_left(self, masses):
+        found = np.empty((len(self.feature), len(masses)))
+        for column, bins in enumerate(self.bins):
+            own = self.owner == column
+            for row, mass in enumerate(masses):
+                found[own, row] = np.cumsum(np.bincount(bins, mass, own.sum() + 1))[:-1]
+        return found
+
+    def goes_left(self, split):
+        return self.bins[self.owner[split]] <= self.number[split]
+
 
 def grow(splits, real, fake, options):
     """Grow a tree level by level on weighted points; gives the tree and the leaf of each point.
@@ -176,14 +220,14 @@ def grow(splits, real, fake, options):
             break
         level, depth = [], depth + 1
         inside = node == np.array(open_nodes)[:, None]
-        sums = splits.left @ np.concatenate([inside * real, inside * fake, inside & seen]).T
+        sums = splits.masses_left(np.concatenate([inside * real, inside * fake, inside & seen]))
         for k, (here, chosen) in enumerate(zip(open_nodes, inside, strict=True)):
             count = len(open_nodes)
             went = sums[:, k], sums[:, count + k], sums[:, 2 * count + k]
             best = _best_split(went, masses[here], np.count_nonzero(chosen & seen))
             if best is None:
                 continue
-            split_left = chosen & (splits.left[best] > 0)
+            split_left = chosen & splits.goes_left(best)
             ours = float(real[split_left].sum()), float(fake[split_left].sum())
             split_right = chosen & ~split_left
             theirs = float(real[split_right].sum()), float(fake[split_right].sum())
@@ -242,9 +286,10 @@ def platt(share, mass, leaf, iterations=100):
     current = loss(beta)
     for _ in range(iterations):
         p = expit(design @ beta)
-        gradient = design.T @ (m * p - target)
-        hessian = (design * (m * p * (1 - p))[:, None]).T @ design
-        step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        curvature = m * p * (1 - p)
+        step = _solve(
+            curvature @ f**2, curvature @ f, curvature.sum(), (m * p - target) @ f, float(np.sum(m * p - target))
+        )
         size = 1.0
         while size > 1e-8 and loss(beta - size * step) > current:
             size /= 2
@@ -253,3 +298,11 @@ def platt(share, mass, leaf, iterations=100):
         if previous - current <= 1e-13 * abs(current):
             break
     return expit(share * beta[0] + beta[1])
+
+
+def _solve(a, b, c, u, v):
+    """Solve [[a, b], [b, c]] x = (u, v); if all leaves have the same share, only the second unknown is moved."""
+    determinant = a * c - b * b
+    if determinant <= 1e-12 * a * c:
+        return np.array([0.0, v / c])
+    return np.array([c * u - b * v, a * v - b * u]) / determinant

@@ -13,6 +13,7 @@ PENALTY = 10.0
 LEAK = 0.01
 DECAY = (0.5, 0.999)
 TINY = 1e-12
+SMALL = 12
 
 
 def first_layers(width, stream):
@@ -33,8 +34,21 @@ def with_ones(rows):
     return torch.nn.functional.pad(rows, (0, 1), value=1.0)
 
 
+def product(left, right):
+    """left @ right for each fold.
+
+    In MKL's batched product of very small matrices, the last bits of one depend on its place in the batch.
+    These are multiplied one by one, so that a fold gets the same bits in a stack and alone.
+    """
+    import torch
+
+    if min(*left.shape[1:], *right.shape[1:]) >= SMALL:
+        return left.bmm(right)
+    return torch.stack([a @ b for a, b in zip(left, right, strict=True)])
+
+
 def linear(rows, layer):
-    return with_ones(rows).bmm(layer.mT)
+    return product(with_ones(rows), layer.mT)
 
 
 def slopes_of(before):
@@ -95,22 +109,22 @@ def critic_gradient(critic, fake, real, share):
     batch, width = real.shape[1:]
     first, second = critic[:, 0], critic[:, 1]
     rows = with_ones(torch.cat([fake, real, fake.lerp(real, share)], 1))
-    before = rows.bmm(first.mT)
+    before = product(rows, first.mT)
     slope = slopes_of(before)
     hidden = with_ones(before.mul_(slope))
-    slope_out = slopes_of(hidden.bmm(second.mT))
-    u = slope_out.bmm(second[..., :-1]).mul_(slope)
+    slope_out = slopes_of(product(hidden, second.mT))
+    u = product(slope_out, second[..., :-1]).mul_(slope)
 
-    gradient = u[:, 2 * batch :].bmm(first[..., :-1])
+    gradient = product(u[:, 2 * batch :], first[..., :-1])
     norm = gradient.norm(dim=2, keepdim=True).clamp_min_(TINY)
     p = gradient.mul_((1 - 1 / norm).mul_(2 * PENALTY / batch))
-    hidden_p = p.bmm(first[..., :-1].mT).mul_(slope[:, 2 * batch :])
+    hidden_p = product(p, first[..., :-1].mT).mul_(slope[:, 2 * batch :])
     for inputs, inputs_p in ((rows, p), (hidden, hidden_p)):
         inputs[:, :batch] *= 1 / (batch * width)
         inputs[:, batch : 2 * batch] *= -1 / (batch * width)
         inputs[:, 2 * batch :, :-1] = inputs_p
         inputs[:, 2 * batch :, -1] = 0
-    return torch.stack([u.mT.bmm(rows), slope_out.mT.bmm(hidden)], 1)
+    return torch.stack([product(u.mT, rows), product(slope_out.mT, hidden)], 1)
 
 
 def generator_loss(critic, fake, weight, label_at, under_at, other_at):

@@ -39,7 +39,7 @@ def test_counts_are_those_of_a_loop(table, seed):
     domain = Domain.of(table, y, s)
     expected = np.zeros(domain.shape)
     for row, label, group, w in zip(table, y, s, weight, strict=True):
-        i = np.flatnonzero((domain.X == row).all(axis=1))[0]
+        i = np.flatnonzero((row == domain.X).all(axis=1))[0]
         expected[i, np.searchsorted(domain.labels, label), np.searchsorted(domain.groups, group)] += w
     assert np.allclose(domain.count(table, y, s, weight), expected)
 

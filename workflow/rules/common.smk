@@ -5,7 +5,7 @@ from pathlib import Path
 import yaml
 from snakemake.exceptions import WorkflowError
 
-from fbde import datasets, methods
+from fbde import datasets, firsttree, methods
 from fbde import config as configuration
 from fbde.errors import FBDEError
 
@@ -18,6 +18,11 @@ with open(workflow.source_path("../schemas/config.schema.yaml")) as schema:
 RESULTS = str(Path(config["results"], *(["smoke"] if config["smoke"] else [])))
 FOLDS = [0] if config["smoke"] else list(range(config["folds"]))
 RUNS = configuration.runs(config)
+# What the figures and the report need to know of the configuration.
+SETTINGS = {
+    key: config[key]
+    for key in ("tasks", "methods", "smoke", "seed", "folds", "split_seed")
+}
 
 
 wildcard_constraints:
@@ -64,6 +69,17 @@ def all_scores(wildcards):
         f"{RESULTS}/scores/{dataset}/{sensitive}/{method}.parquet"
         for dataset, sensitive, method in RUNS
         if dataset in ready
+    ]
+
+
+def first_tree_data(wildcards):
+    """Table and split of the dataset whose first weak learner is drawn; nothing if it is not there."""
+    dataset = firsttree.DATASET
+    if firsttree.why_absent(config) or not is_ready(dataset):
+        return []
+    return [
+        f"{RESULTS}/prepared/{dataset}.parquet",
+        f"{RESULTS}/splits/{dataset}.parquet",
     ]
 
 

@@ -41,13 +41,19 @@ rule tables:
         comparison=rules.compare.output.comparison,
         data=expand(rules.fetch.output, dataset=config["tasks"]),
     output:
-        directory(f"{RESULTS}/tables"),
+        report(
+            directory(f"{RESULTS}/tables"),
+            patterns=["{name}.html"],
+            caption="../report/tables.rst",
+            category="Tables",
+            labels={"table": "{name}"},
+        ),
     log:
         f"{RESULTS}/logs/tables.log",
     conda:
         "../../environment.yml"
     params:
-        smoke=config["smoke"],
-        source=source_of("fbde.tables"),
+        config={key: config[key] for key in ("tasks", "methods", "smoke")},
+        source=source_of("fbde.tablefiles"),
     script:
         "../scripts/tables.py"

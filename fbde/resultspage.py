@@ -1,0 +1,81 @@
+"""docs/results.md from a results folder: verdicts, claims, tables and figures of one run, in Markdown.
+
+Run: python -m fbde.resultspage reference docs/results.md
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from fbde.claims import judge_all
+from fbde.figures import FIGURES
+from fbde.figures.data import Results
+from fbde.files import read_json, write_text
+from fbde.findings import all_findings
+from fbde.published import count_verdicts, missing_sentence
+from fbde.report import GROUPS, differences
+from fbde.tablefiles import markdown_lines
+from fbde.tables import LAYOUTS, SMOKE
+
+
+def render(results, provenance, *, folder, published="published"):
+    """The page's text; ``folder`` is the way from the page to the folder that holds ``tables`` and ``figures``."""
+    parts = ["# Results\n", _origin(provenance), f"**{SMOKE}**\n" if results.smoke else ""]
+    parts += [f"> {missing_sentence(entry)}\n".replace("\n", "  \n", 1) for entry in results.missing]
+    parts += ["## Published cells by verdict\n", _counts(results.comparison)]
+    parts += ["## Claims of the paper\n", _claims(results)]
+    parts += [
+        "## Tables\n",
+        *(f"- [{layout.title}]({folder}/tables/{name}.md)" for name, layout in LAYOUTS.items()),
+        "",
+    ]
+    parts += ["## Cells that differ\n", _differences(results.comparison)]
+    parts += ["## Findings, with the numbers of this run\n"]
+    parts += [f"- **{f.title}.** {f.text} {f.evidence}" for f in all_findings(results, published)] + [""]
+    parts += ["## Figures\n", *_figures(folder)]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _origin(provenance):
+    commit, machine = provenance["commit"], provenance["machine"]
+    return (
+        f"Commit `{commit['id'][:12]}` ({commit['date']}), configuration `{provenance['config']}`, "
+        f"{provenance['folds']} folds; {machine['cpu']}, {machine['cores']} cores; "
+        f"Python {provenance['versions']['python']}.\n"
+    )
+
+
+def _counts(comparison):
+    counts = count_verdicts(comparison)
+    titles = {name: layout.title for name, layout in LAYOUTS.items()}
+    rows = [[titles.get(name, name), *map(str, row)] for name, row in zip(counts.index, counts.to_numpy(), strict=True)]
+    return markdown_lines(["table", *counts.columns], rows)
+
+
+def _claims(results):
+    rows = [
+        [found.claim.title, f"**{found.verdict}**", f"{found.sentence} {found.claim.remark}".strip(), found.claim.rule]
+        for found in judge_all(results)
+    ]
+    return markdown_lines(["claim", "verdict", "cases", "rule"], rows)
+
+
+def _differences(comparison):
+    found = differences(comparison)
+    return "\n".join(f"- {text}: {explanation}" for text, explanation in found) + "\n" if found else "None.\n"
+
+
+def _figures(folder):
+    for group, title in GROUPS.items():
+        yield f"### {title}\n"
+        for name, figure in FIGURES.items():
+            if figure.group == group:
+                yield f"![{figure.title}]({folder}/figures/{name}.svg)\n\n*{figure.caption}*\n"
+
+
+if __name__ == "__main__":
+    source, page = map(Path, sys.argv[1:3])
+    text = render(
+        Results.of_folder(source), read_json(source / "provenance.json"), folder=os.path.relpath(source, page.parent)
+    )
+    write_text(page, text)

@@ -1,0 +1,133 @@
+"""The figures: all are drawn, in the same bytes each time, and one without data says what is missing."""
+
+import re
+
+import madeup
+import numpy as np
+import pytest
+
+from fbde import figures
+from fbde.figures import comparisons, iterations, style, trees
+
+import matplotlib.pyplot as plt  # isort: skip  (after the style has chosen the backend)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return madeup.made_results()
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+def texts(figure):
+    return " ".join(t.get_text() for t in figure.findobj(plt.Text))
+
+
+def test_every_figure_of_a_run_is_drawn(results):
+    for name in figures.FIGURES:
+        figure = figures.draw(name, results)
+        assert figure.axes, name
+        plt.close(figure)
+
+
+def test_every_figure_of_an_empty_run_says_what_is_missing():
+    nothing = madeup.empty_results()
+    for name in figures.FIGURES:
+        figure = figures.draw(name, nothing)
+        if name != "exp_bounds":  # theory needs no run
+            assert "Not drawn:" in texts(figure), name
+        plt.close(figure)
+
+
+def test_a_missing_dataset_and_a_reason_are_named(results):
+    assert "needs a finite domain" in texts(figures.draw("minneapolis_all", results))
+    nothing = madeup.empty_results()
+    nothing.config = nothing.config | {"tasks": {"dutch": ["sex"]}}
+    assert "MISSING DATASET dutch" in texts(figures.draw("rr_kl_extra", nothing))
+
+
+def test_same_results_same_bytes(results, tmp_path):
+    names = ["boosting_main", "weak_tree_top"]
+    for run in ("first", "second"):
+        figures.write_all(results, tmp_path / run, names)
+    for path in sorted((tmp_path / "first").iterdir()):
+        content = path.read_bytes()
+        assert content == (tmp_path / "second" / path.name).read_bytes(), path.name
+        assert not re.search(rb"20\d\d-\d\d-\d\d|/CreationDate", content), path.name
+    assert len(list((tmp_path / "first").iterdir())) == len(names) * len(style.FORMATS)
+
+
+def test_smoke_is_written_across_the_figure(tmp_path):
+    results = madeup.made_results(smoke=True)
+    figure = figures.draw("exp_bounds", results)
+    style.save(figure, tmp_path, "x", smoke=True)
+    assert "SMOKE RUN" in texts(figure)
+
+
+def test_step_eight_is_marked_at_its_mean(results):
+    figure = figures.draw("boosting_main", results)
+    mean = results.by_step(("adult", "sex"), "M-R-0.9", "KL").mean(axis=1)[iterations.STEP]
+    dotted = [line for axes in figure.axes for line in axes.lines if line.get_linestyle() == ":"]
+    assert dotted[0].get_ydata()[0] == pytest.approx(mean)
+
+
+def test_nothing_is_cut_off_and_legends_keep_off_the_data(results):
+    for name in (
+        "boosting_main",
+        "rr_kl",
+        "pareto_sr_kl",
+        "runtimes",
+        "certificates",
+        "forest_inprocessing",
+        "weak_tree_full",
+    ):
+        figure = figures.draw(name, results)
+        for _ in range(2):
+            figure.draw_without_rendering()
+        whole = figure.bbox
+        for axes in figure.axes:
+            box = axes.get_tightbbox()
+            assert box.x0 >= whole.x0 - 1 and box.x1 <= whole.x1 + 1, (name, axes.get_title())
+            assert box.y0 >= whole.y0 - 1 and box.y1 <= whole.y1 + 1, (name, axes.get_title())
+            for legend in [*figure.legends, *([axes.get_legend()] if axes.get_legend() else [])]:
+                assert not legend.get_window_extent().overlaps(axes.get_window_extent()), name
+        plt.close(figure)
+
+
+def test_pareto_front_by_hand():
+    points = [(1, 1), (2, 2), (3, 1), (1, 3), (2, 2)]
+    assert comparisons.pareto_front(points, (1, 1)).tolist() == [False, True, True, True, True]
+    assert comparisons.pareto_front(points, (-1, 1)).tolist() == [False, False, False, True, False]
+
+
+def test_cutting_a_tree_marks_what_goes_on():
+    root = madeup.TREE["tree"]
+    top = trees.cut(root, 1)
+    assert top["yes"] == root["yes"] and top["no"]["more"] and "feature" not in top["no"]
+    assert trees.cut(root, None) is root
+
+
+def test_answers_speak_the_datas_words():
+    root = madeup.TREE["tree"]
+    assert trees.answers(root, madeup.TREE["meanings"]) == ("African-American", "Caucasian")
+    assert trees.answers(root["no"], {}) == ("no", "yes")
+    assert trees.answers(root["no"]["no"], {}) == ("≤ 33.5", "> 33.5")
+
+
+def test_every_method_has_its_own_look():
+    names = {f"m{i}": {} for i in range(40)} | {name: {} for name in style.KNOWN if name != "Data"}
+    looks = style.looks(names)
+    assert len({(k.colour, k.marker, k.filled) for k in looks.values()}) == len(names)
+    pair = style.looks({"gan": {"paper": "TabFairGAN"}, "gan-2": {"paper": "TabFairGAN", "tables": ["inprocessing"]}})
+    assert pair["gan"] == style.KNOWN["TabFairGAN"] != pair["gan-2"]
+
+
+def test_the_printed_quadratic_is_below_and_the_corrected_one_above(results):
+    _, below = figures.draw("exp_bounds", results).axes
+    curves = {line.get_label(): line.get_ydata() for line in below.lines if len(line.get_ydata()) > 2}
+    assert np.all(curves["printed quadratic (Lemma E.2)"][1:-1] < 0)
+    assert np.all(curves["corrected quadratic"] > -1e-12) and np.all(curves["chord"] > -1e-12)

@@ -1,0 +1,82 @@
+rule first_tree:
+    input:
+        first_tree_data,
+    output:
+        f"{RESULTS}/tree.json",
+    log:
+        f"{RESULTS}/logs/first_tree.log",
+    conda:
+        "../../environment.yml"
+    params:
+        config=SETTINGS,
+        source=source_of("fbde.firsttree"),
+    script:
+        "../scripts/first_tree.py"
+
+
+rule statistics:
+    input:
+        rules.collect.output[0],
+    output:
+        f"{RESULTS}/statistics.csv",
+    log:
+        f"{RESULTS}/logs/statistics.log",
+    conda:
+        "../../environment.yml"
+    params:
+        source=source_of("fbde.statistics"),
+    script:
+        "../scripts/statistics.py"
+
+
+rule figures:
+    input:
+        scores=rules.collect.output[0],
+        comparison=rules.compare.output.comparison,
+        tree=rules.first_tree.output[0],
+        data=expand(rules.fetch.output, dataset=config["tasks"]),
+    output:
+        report(
+            directory(f"{RESULTS}/figures"),
+            patterns=["{name}.svg"],
+            caption="../report/figures.rst",
+            category="Figures",
+            labels={"figure": "{name}"},
+        ),
+    log:
+        f"{RESULTS}/logs/figures.log",
+    conda:
+        "../../environment.yml"
+    params:
+        config=SETTINGS,
+        source=source_of("fbde.figures.__init__"),
+    script:
+        "../scripts/figures.py"
+
+
+rule report_page:
+    input:
+        scores=rules.collect.output[0],
+        scores_csv=rules.collect.output[1],
+        comparison=rules.compare.output.comparison,
+        statistics=rules.statistics.output[0],
+        tree=rules.first_tree.output[0],
+        figures=rules.figures.output[0],
+        data=expand(rules.fetch.output, dataset=config["tasks"]),
+        templates=expand("fbde/templates/report.{part}", part=["html", "css", "js"]),
+    output:
+        page=report(
+            f"{RESULTS}/report.html",
+            caption="../report/report.rst",
+            category="Report",
+        ),
+        provenance=f"{RESULTS}/provenance.json",
+    log:
+        f"{RESULTS}/logs/report.log",
+    conda:
+        "../../environment.yml"
+    params:
+        config=SETTINGS,
+        source=source_of("fbde.report"),
+    script:
+        "../scripts/report.py"
