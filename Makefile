@@ -41,5 +41,5 @@ benchmark: $(READY)
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf .venv .snakemake results/* figures/*
-	git checkout --quiet -- results figures
+	rm -rf .venv .snakemake results/*
+	git checkout --quiet -- results

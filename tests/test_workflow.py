@@ -1,6 +1,7 @@
 """The workflow from end to end, on German Credit: the smallest dataset, two methods, seconds."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -78,10 +79,8 @@ def test_one_command_gives_scores_comparison_and_tables(project):
     ).iloc[0]
     assert (cell["run"], cell["verdict"], round(cell["mean"], 3)) == ("data", "match", 0.449)
     assert "Published cells, by verdict" in done.stdout
-    assert (
-        ".449 ± .014 (.449 ± .014)"
-        in (project.folder / "results" / "tables" / "full_experiments_table_extra.md").read_text()
-    )
+    table = (project.folder / "results" / "tables" / "full_experiments_table_extra.md").read_text()
+    assert re.search(r"\.449 ± \.014.*?\.449 ± \.014", table)
 
     again = project()
     assert "Nothing to be done" in again.stdout
