@@ -69,9 +69,9 @@ def main():
         rows = [measure(*task) for task in TASKS.items()]
     return (
         "## FBDE on finite domains\n\n"
-        f"One fold, one thread. Row by row: {LITERAL_STEPS} steps, extrapolated to {T}. Distance: total variation between the "
-        "exact and the row-by-row distribution after those steps, (in brackets) between two row-by-row runs.\n\n"
-        + markdown(rows)
+        f"One fold, one thread. Row by row: {LITERAL_STEPS} steps, extrapolated to {T}. Distance: total variation "
+        "between the exact and the row-by-row distribution after those steps, (in brackets) between two row-by-row "
+        "runs.\n\n" + markdown(rows)
     )
 
 
