@@ -30,6 +30,8 @@ def check(config, schema):
     for dataset, attributes in config["tasks"].items():
         for sensitive in attributes:
             datasets.get(dataset).features(sensitive)
+    if config["smoke"]:
+        config["tasks"] = {dataset: attributes[:1] for dataset, attributes in config["tasks"].items()}
     for name, method in config["methods"].items():
         method["file"] = method["file"] or name
         for dataset in [*(method["only"] or []), *method["per_dataset"]]:
