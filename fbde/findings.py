@@ -42,7 +42,7 @@ def all_findings(results, folder="published"):
         _integer_probabilities(results),
         Finding(
             "Printed numbers that contradict each other or the data",
-            "Cells of the tables that cannot be right; they are marked † and not counted as differences.",
+            "Cells that cannot be right (marked †, not counted as differences), or are means over some folds only.",
             _misprints(folder),
         ),
         Finding(

@@ -12,7 +12,8 @@ table.paper th,table.paper td{padding:.15rem .45rem;text-align:right;white-space
 table.paper thead th{border-bottom:2px solid currentColor;vertical-align:bottom}
 table.paper th.block,table.paper th.part,table.paper th.metric{text-align:left;font-weight:600;vertical-align:top}
 table.paper tr.part>td,table.paper tr.part>th.metric,table.paper tr.part>th.part{border-top:1px solid #8886}
-table.paper tr.block>*,table.paper tr.block>th.metric,table.paper tr.block>th.part{border-top:2px solid #888}
+table.paper tr.block>th.block,table.paper tr.block>td,
+table.paper tr.block>th.metric,table.paper tr.block>th.part{border-top:2px solid #888}
 table.paper thead th:first-child{text-align:left}
 table.paper tr.variant{font-style:italic}
 table.paper .print{display:block;color:#757575;font-size:.9em}

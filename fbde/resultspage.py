@@ -54,7 +54,7 @@ def _counts(comparison):
 
 def _claims(results):
     rows = [
-        [found.claim.title, f"**{found.verdict}**", f"{found.sentence} {found.claim.remark}".strip(), found.claim.rule]
+        [found.claim.title, f"**{found.badge}**", f"{found.sentence} {found.claim.remark}".strip(), found.claim.rule]
         for found in judge_all(results)
     ]
     return markdown_lines(["claim", "verdict", "cases", "rule"], rows)

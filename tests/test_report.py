@@ -122,9 +122,17 @@ def test_verdicts_follow_the_rules(results):
     assert found["T = 8 suffices"].verdict == "reproduced"
     assert found["Continuous domain: SR above the budget, RR improved"].verdict == "not run"
     assert found["Weak learners can be read"].verdict == "partly"
-    case = claims.Claim("t", "s", "r", lambda results: [claimrules.Case("x", False)], ())
+    case = claims.Claim("t", "s", "r", lambda results: [claimrules.Case("x", False)], 1, ())
     assert claims.judge(case, results).verdict == "not reproduced"
     assert claims.judge(case, results).exceptions == "Not so: x."
+
+
+def test_a_complete_run_has_the_stated_number_of_cases(results):
+    found = claims.judge_all(madeup.complete_results())
+    assert {v.claim.title: v.total for v in found} == {v.claim.title: v.claim.complete for v in found}
+    assert all(v.badge == v.verdict for v in found)
+    budget = next(v for v in claims.judge_all(results) if "budget τ" in v.claim.title)
+    assert budget.badge == "reproduced (incomplete run)" and "A complete run has 80." in budget.sentence
 
 
 def test_evidence_exists():
@@ -232,7 +240,7 @@ def test_browser_sorts_both_ways_with_what_is_absent_last(browsed):
 
 def test_browser_opens_and_closes_a_cell(browsed):
     assert browsed["folds"] == 3 and browsed["closed"]
-    assert "seed" in browsed["detail"] and "seconds to fit" in browsed["detail"]
+    assert "seed" in browsed["detail"] and "seconds" in browsed["detail"]
 
 
 def test_browser_changes_the_theme_unfolds_links_and_fits_a_phone(browsed):

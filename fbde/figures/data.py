@@ -24,7 +24,7 @@ class Results:
     smoke: bool = False
 
     def __post_init__(self):
-        scores = self.scores
+        scores = self.scores = self.scores.reset_index(drop=True)
         self.steps = scores[scores["step"].notna() & (scores["status"] == "done")]
         self.final = scores[scores["step"].isna() & (scores["status"] == "done")]
         self.of_paper = paper_tasks(self.config["tasks"])
@@ -87,7 +87,8 @@ class Results:
         rows = self._step_rows.get((*task, method, metric))
         if rows is None:
             return pd.DataFrame(dtype=float)
-        return self.steps.loc[rows].pivot(index="step", columns="fold", values="value").astype(float)
+        found = self.steps.loc[rows].drop_duplicates(["step", "fold"])
+        return found.pivot(index="step", columns="fold", values="value").astype(float)
 
     @property
     def timed(self):

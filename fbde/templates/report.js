@@ -53,11 +53,11 @@
     cell.append(element("p", "Method id " + row.run + (row.hint ? "; " + row.hint : "")));
     const table = element("table", null, { class: "plain folds" });
     const head = table.createTHead().insertRow();
-    for (const name of ["fold", row.metric, "seed", "seconds to fit"]) head.append(element("th", name, { scope: "col" }));
+    for (const name of ["fold", row.metric, "seed", "seconds"]) head.append(element("th", name, { scope: "col" }));
     const rows = table.createTBody();
     for (const [fold, result, seed, seconds] of row.folds) {
       const line = rows.insertRow();
-      for (const text of [fold, result === null ? "–" : result.toFixed(6), seed, seconds === null ? "–" : seconds]) line.append(element("td", text));
+      for (const text of [fold, result === null ? "–" : result.toFixed(6), seed, seconds === null ? "–" : seconds.toPrecision(3)]) line.append(element("td", text));
     }
     cell.append(table);
     for (const [name, values] of Object.entries(row.variants || {})) cell.append(element("p", name + ": " + pair(values)));
