@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from fbde import published, scores
-from fbde.figures.data import Results
+from fbde.reporting.figures.data import Results
 
 ROOT = Path(__file__).resolve().parent.parent
 PUBLISHED = ROOT / "published"

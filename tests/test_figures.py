@@ -6,8 +6,8 @@ import madeup
 import numpy as np
 import pytest
 
-from fbde import figures
-from fbde.figures import comparisons, iterations, style, trees
+from fbde.reporting import figures
+from fbde.reporting.figures import comparisons, iterations, style, trees
 
 import matplotlib.pyplot as plt  # isort: skip  (after the style has chosen the backend)
 

@@ -25,7 +25,7 @@ def heavy_after(statement):
     "statement",
     [
         "import fbde",
-        "import fbde.methods, fbde.datasets, fbde.config, fbde.evaluate, fbde.published, fbde.tables",
+        "import fbde.methods, fbde.datasets, fbde.config, fbde.evaluate, fbde.published, fbde.reporting.tables",
         "from fbde import FBDE, Certificate",
         "from fbde import methods; [methods.load(name) for name in methods.names()]",
     ],

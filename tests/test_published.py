@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fbde import datasets, published, scores, tablefiles, tables
+from fbde import datasets, published, scores
 from fbde.published import CELL, VERDICTS
+from fbde.reporting import tablefiles, tables
 
 ROOT = Path(__file__).resolve().parent.parent
 METHOD = {"paper": None, "tables": None, "only": None}

@@ -10,9 +10,9 @@ import madeup
 import pandas as pd
 import pytest
 
-from fbde import claimrules, claims, findings, provenance, report, resultspage
-from fbde.figures import FIGURES, write_all
-from fbde.statistics import paired_tests
+from fbde.reporting import claimrules, claims, findings, provenance, report, resultspage
+from fbde.reporting.figures import FIGURES, write_all
+from fbde.reporting.statistics import paired_tests
 
 DRAWN = ["agreement", "exp_bounds"]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fbde import statistics
+from fbde.reporting import statistics
 from fbde.scores import table
 
 

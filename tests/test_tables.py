@@ -9,9 +9,9 @@ import madeup
 import pandas as pd
 import pytest
 
-from fbde import htmltables, latex, leveragetable, tablefiles
 from fbde.metrics import METRICS
-from fbde.tables import COMPANION, Cell, build_all, mark_best, number
+from fbde.reporting import htmltables, latex, leveragetable, tablefiles
+from fbde.reporting.tables import COMPANION, Cell, build_all, mark_best, number
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,8 @@ from pathlib import Path
 import yaml
 from snakemake.exceptions import WorkflowError
 
-from fbde import datasets, firsttree, methods
+from fbde import datasets, methods
+from fbde.reporting import firsttree
 from fbde import config as configuration
 from fbde.errors import FBDEError
 

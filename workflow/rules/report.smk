@@ -9,7 +9,7 @@ rule first_tree:
         "../../environment.yml"
     params:
         config=SETTINGS,
-        source=source_of("fbde.firsttree"),
+        source=source_of("fbde.reporting.firsttree"),
     script:
         "../scripts/first_tree.py"
 
@@ -24,7 +24,7 @@ rule statistics:
     conda:
         "../../environment.yml"
     params:
-        source=source_of("fbde.statistics"),
+        source=source_of("fbde.reporting.statistics"),
     script:
         "../scripts/statistics.py"
 
@@ -49,7 +49,7 @@ rule figures:
         "../../environment.yml"
     params:
         config=SETTINGS,
-        source=source_of("fbde.figures.__init__"),
+        source=source_of("fbde.reporting.figures.__init__"),
     script:
         "../scripts/figures.py"
 
@@ -63,7 +63,9 @@ rule report_page:
         tree=rules.first_tree.output[0],
         figures=rules.figures.output[0],
         data=expand(rules.fetch.output, dataset=config["tasks"]),
-        templates=expand("fbde/templates/report.{part}", part=["html", "css", "js"]),
+        templates=expand(
+            "fbde/reporting/templates/report.{part}", part=["html", "css", "js"]
+        ),
     output:
         page=report(
             f"{RESULTS}/report.html",
@@ -77,6 +79,6 @@ rule report_page:
         "../../environment.yml"
     params:
         config=SETTINGS,
-        source=source_of("fbde.report"),
+        source=source_of("fbde.reporting.report"),
     script:
         "../scripts/report.py"

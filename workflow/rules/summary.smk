@@ -54,6 +54,6 @@ rule tables:
         "../../environment.yml"
     params:
         config={key: config[key] for key in ("tasks", "methods", "smoke")},
-        source=source_of("fbde.tablefiles"),
+        source=source_of("fbde.reporting.tablefiles"),
     script:
         "../scripts/tables.py"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from fbde import figures
-from fbde.figures.data import Results
+from fbde.reporting import figures
+from fbde.reporting.figures.data import Results
 from fbde.stage import stage
 
 with stage(snakemake.log[0]) as log:

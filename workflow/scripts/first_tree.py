@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from fbde import firsttree
 from fbde.files import write_json
+from fbde.reporting import firsttree
 from fbde.stage import stage
 
 with stage(snakemake.log[0]) as log:

@@ -1,8 +1,8 @@
 """The report: one HTML file that works offline, and the provenance of the results."""
 
-from fbde import provenance, report
-from fbde.figures.data import Results
 from fbde.files import write_json, write_text
+from fbde.reporting import provenance, report
+from fbde.reporting.figures.data import Results
 from fbde.stage import stage
 
 with stage(snakemake.log[0]) as log:

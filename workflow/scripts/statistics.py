@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from fbde import statistics
 from fbde.files import write_table
+from fbde.reporting import statistics
 from fbde.stage import stage
 
 with stage(snakemake.log[0]) as log:

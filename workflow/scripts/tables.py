@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from fbde import tablefiles
 from fbde.files import read_json
+from fbde.reporting import tablefiles
 from fbde.stage import stage
 
 with stage(snakemake.log[0]) as log:

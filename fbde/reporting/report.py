@@ -7,13 +7,13 @@ from pathlib import Path
 
 import jinja2
 
-from fbde import htmltables, leveragetable, statistics
-from fbde.claims import judge_all
-from fbde.figures import FIGURES
-from fbde.figures.ranks import rankings
-from fbde.findings import DEVIATIONS, all_findings
 from fbde.published import VERDICTS, count_verdicts, missing_sentence
-from fbde.tables import COMPANION, LAYOUTS, SMOKE, build_all, final_values, task_title
+from fbde.reporting import htmltables, leveragetable, statistics
+from fbde.reporting.claims import judge_all
+from fbde.reporting.figures import FIGURES
+from fbde.reporting.figures.ranks import rankings
+from fbde.reporting.findings import DEVIATIONS, all_findings
+from fbde.reporting.tables import COMPANION, LAYOUTS, SMOKE, build_all, final_values, task_title
 from fbde.tasks import seed_of
 
 TEMPLATES = Path(__file__).parent / "templates"

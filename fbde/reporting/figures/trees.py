@@ -4,8 +4,8 @@ import matplotlib.pyplot as plt
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.patches import Ellipse, FancyBboxPatch
 
-from fbde.figures import style
-from fbde.tables import task_title
+from fbde.reporting.figures import style
+from fbde.reporting.tables import task_title
 
 # Blue: looks like Q (fake), red: looks like data (real). Each node also says its probability, for readers in grey.
 SHADES = LinearSegmentedColormap.from_list("fake to real", [style.SKY, "#f4f4f4", "#f0a27a"])

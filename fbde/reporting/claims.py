@@ -7,8 +7,8 @@ with fewer cases than a complete run has says so.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fbde import claimrules as rules
-from fbde.claimrules import SLIGHT, STEP, TAU
+from fbde.reporting import claimrules as rules
+from fbde.reporting.claimrules import SLIGHT, STEP, TAU
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from fbde.kldrop import corrected_quadratic, printed_quadratic
 from fbde.leverage import leverages
 from fbde.published import misprints
-from fbde.tables import LAYOUTS, task_title
+from fbde.reporting.tables import LAYOUTS, task_title
 
 C = float(np.log(2))
 

@@ -3,7 +3,7 @@
 from html import escape
 from itertools import groupby
 
-from fbde.tables import LEGEND, SIGNS, SMOKE, number
+from fbde.reporting.tables import LEGEND, SIGNS, SMOKE, number
 
 CSS = """
 table.paper{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.82rem;line-height:1.25}

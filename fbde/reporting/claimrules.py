@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fbde.figures.data import CONFIGURATIONS
 from fbde.metrics import METRICS
 from fbde.published import runs_for
-from fbde.tables import task_title
+from fbde.reporting.figures.data import CONFIGURATIONS
+from fbde.reporting.tables import task_title
 
 TAU = 0.8
 MAIN = ("compas", "adult")  # the datasets the main text speaks of

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from fbde import htmltables, latex, leveragetable
 from fbde.files import write_table, write_text
-from fbde.tables import LEGEND, SIGNS, SMOKE, build_all, long_form, number
+from fbde.reporting import htmltables, latex, leveragetable
+from fbde.reporting.tables import LEGEND, SIGNS, SMOKE, build_all, long_form, number
 
 
 def write_all(scores, comparison, config, folder, missing=(), smoke=False):

@@ -1,7 +1,7 @@
 """The paper's tables as data: ours beside print, corrected forms below, methods that are not in the paper at the end.
 
-A :class:`Table` knows nothing of formats: ``fbde.tablefiles`` writes it as CSV and Markdown, ``fbde.latex`` and
-``fbde.htmltables`` as their names say.
+A :class:`Table` knows nothing of formats: :mod:`tablefiles` beside it writes it as CSV and Markdown, :mod:`latex` and
+:mod:`htmltables` as their names say.
 """
 
 import math

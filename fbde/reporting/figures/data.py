@@ -7,7 +7,7 @@ import pandas as pd
 
 from fbde.files import read_json
 from fbde.published import missing_sentence, paper_tasks
-from fbde.tables import dataset_title
+from fbde.reporting.tables import dataset_title
 
 CONFIGURATIONS = ["M-E-1.0", "M-E-0.9", "M-R-1.0", "M-R-0.9"]
 

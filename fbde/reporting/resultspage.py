@@ -1,21 +1,21 @@
 """docs/results.md from a results folder: verdicts, claims, tables and figures of one run, in Markdown.
 
-Run: python -m fbde.resultspage reference docs/results.md
+Run: python -m fbde.reporting.resultspage reference docs/results.md
 """
 
 import os
 import sys
 from pathlib import Path
 
-from fbde.claims import judge_all
-from fbde.figures import FIGURES
-from fbde.figures.data import Results
 from fbde.files import read_json, write_text
-from fbde.findings import all_findings
 from fbde.published import count_verdicts, missing_sentence
-from fbde.report import GROUPS, differences
-from fbde.tablefiles import markdown_lines
-from fbde.tables import LAYOUTS, SMOKE
+from fbde.reporting.claims import judge_all
+from fbde.reporting.figures import FIGURES
+from fbde.reporting.figures.data import Results
+from fbde.reporting.findings import all_findings
+from fbde.reporting.report import GROUPS, differences
+from fbde.reporting.tablefiles import markdown_lines
+from fbde.reporting.tables import LAYOUTS, SMOKE
 
 
 def render(results, provenance, *, folder, published="published"):

@@ -3,8 +3,8 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fbde.figures import style
 from fbde.kldrop import corrected_quadratic, printed_quadratic
+from fbde.reporting.figures import style
 
 C = float(np.log(2))
 

@@ -3,10 +3,10 @@
 import matplotlib.pyplot as plt
 
 from fbde import datasets
-from fbde.figures import style
 from fbde.metrics import METRICS
-from fbde.statistics import rank_over_tasks
-from fbde.tables import CONTROLS
+from fbde.reporting.figures import style
+from fbde.reporting.statistics import rank_over_tasks
+from fbde.reporting.tables import CONTROLS
 
 SHOWN = ("SR", "RR", "KL", "SR_c", "EO", "Acc")
 

@@ -3,9 +3,9 @@
 import matplotlib.pyplot as plt
 from matplotlib.lines import Line2D
 
-from fbde.figures import style
-from fbde.figures.data import CONFIGURATIONS
-from fbde.tables import task_title
+from fbde.reporting.figures import style
+from fbde.reporting.figures.data import CONFIGURATIONS
+from fbde.reporting.tables import task_title
 
 STEP = 8  # the paper marks T = 8
 NAMES = {"accuracy": "WL accuracy", "KL": "KL", "RR": "RR", "SR": "SR", "SR_c": "SR$_c$"}

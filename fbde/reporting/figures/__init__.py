@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from fbde.figures import comparisons, iterations, ranks, theory, trees
+from fbde.reporting.figures import comparisons, iterations, ranks, theory, trees
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def _iteration_figures():
 
 
 def _forests():
-    from fbde.tables import LAYOUTS
+    from fbde.reporting.tables import LAYOUTS
 
     for table, layout in LAYOUTS.items():
         caption = "Published mean ± std in grey, ours in the colour and shape of its verdict."
@@ -119,7 +119,7 @@ def draw(name, results):
     """The figure as a matplotlib figure."""
     import matplotlib as mpl
 
-    from fbde.figures import style
+    from fbde.reporting.figures import style
 
     with mpl.rc_context(style.SETTINGS):
         return FIGURES[name].draw(results)
@@ -129,7 +129,7 @@ def write_all(results, folder, names=None, report=lambda text: None):
     """Draw the figures and write each as SVG, PDF and PNG; gives the paths."""
     import matplotlib as mpl
 
-    from fbde.figures import style
+    from fbde.reporting.figures import style
 
     written = []
     with mpl.rc_context(style.SETTINGS):

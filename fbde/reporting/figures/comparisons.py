@@ -5,11 +5,11 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-from fbde.figures import style
 from fbde.leverage import leverages
 from fbde.metrics import METRICS
 from fbde.published import TOLERANCE
-from fbde.tables import CONTROLS, LAYOUTS, task_title
+from fbde.reporting.figures import style
+from fbde.reporting.tables import CONTROLS, LAYOUTS, task_title
 
 FAR = 4.0  # where the axis of the agreement plot ends
 

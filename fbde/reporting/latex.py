@@ -6,7 +6,7 @@ the paper follow in a table of their own, so that the first one keeps the paper'
 
 from itertools import groupby
 
-from fbde.tables import SMOKE, number
+from fbde.reporting.tables import SMOKE, number
 
 WIDTH = 8  # columns of methods in one table, as in print
 COLOURS = {
