@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import logsumexp
 from threadpoolctl import threadpool_limits
 
+from fbde.domain import find_rows, unique_rows
 from fbde.errors import ConfigError, DataError, FBDEError
 from fbde.evaluate import SAMPLES_PER_ROW
 from fbde.methods import Distribution
@@ -67,7 +68,7 @@ class Method(Base):
         density = p.density(cells).reshape(fold.domain.shape)
         draws, number = p.draw(round(SAMPLES_PER_ROW * fold.train.total), fold.rng)
         if self.outside == "drop":
-            inside = _find(draws, cells) >= 0
+            inside = find_rows(cells, draws) >= 0
             draws, number = draws[inside], number[inside]
         return Distribution(
             samples=columns.decode(draws, number, like=fold.train),
@@ -179,31 +180,10 @@ def _level_names(rows, groups):
     return name.T @ table.T
 
 
-def _keys(codes):
-    """One number per row, equal for equal rows: mixed radix, compressed whenever it would overflow."""
-    key, size = np.zeros(len(codes), dtype=np.int64), 1
-    for code in codes.T:
-        radix = int(code.max(initial=0)) + 2
-        if size * radix >= 1 << 62:
-            unique, key = np.unique(key, return_inverse=True)
-            size = len(unique)
-        key, size = key * radix + code + 1, size * radix
-    return key
-
-
 def distinct(codes, weight):
     """The different rows of ``codes`` and their total weights."""
-    _, first, inverse = np.unique(_keys(codes), return_index=True, return_inverse=True)
-    return codes[first], np.bincount(inverse, weight)
-
-
-def _find(codes, rows):
-    """The position of each row of ``codes`` among the distinct ``rows``; −1 if it is not among them."""
-    keys = _keys(np.vstack([rows, codes]))
-    own, asked = keys[: len(rows)], keys[len(rows) :]
-    order = np.argsort(own)
-    at = order[np.minimum(np.searchsorted(own, asked, sorter=order), len(own) - 1)]
-    return np.where(own[at] == asked, at, -1)
+    rows, position = unique_rows(codes)
+    return rows, np.bincount(position, weight)
 
 
 # ------------------------------------------------------------------------------------ the dual
@@ -265,7 +245,7 @@ class Tilted:
         prior, known = self.prior, (codes >= 0).all(axis=1)
         score = self.lambda_[np.maximum(codes, 0) + prior.starts].sum(axis=1)
         p = prior.C * np.exp(score - self.log_Z - np.log(prior.sizes).sum())
-        at = _find(codes, prior.rows)
+        at = find_rows(prior.rows, codes)
         return np.where(known, p + np.where(at >= 0, (1 - self.share) * self.w[at], 0), 0)
 
     def draw(self, number, rng):

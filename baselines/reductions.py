@@ -5,8 +5,9 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import expit
 
+from fbde.domain import unique_rows
 from fbde.errors import FitFailed
-from fbde.logistic import Counted, decide, newton, unique_rows, with_intercept
+from fbde.logistic import Counted, decide, newton, with_intercept
 from fbde.methods import Method as Base
 from fbde.methods import Predictions
 from fbde.thirdparty import quiet, repeated

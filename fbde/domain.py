@@ -35,7 +35,7 @@ class Domain:
 
     def index(self, X, y, s):
         """Flat cell number of each row; −1 where the row is outside of the domain."""
-        row = _find_rows(self.X, np.asarray(X))
+        row = find_rows(self.X, np.asarray(X))
         label, group = _find(self.labels, y), _find(self.groups, s)
         flat = np.ravel_multi_index((np.maximum(row, 0), np.maximum(label, 0), np.maximum(group, 0)), self.shape)
         return np.where((row < 0) | (label < 0) | (group < 0), -1, flat)
@@ -69,7 +69,7 @@ def _find(values, wanted):
     return np.where(values[position] == wanted, position, -1)
 
 
-def _find_rows(rows, wanted):
+def find_rows(rows, wanted):
     """Position of each wanted row among the unique ``rows``, −1 where it is not among them."""
     _, group = unique_rows(np.concatenate([rows, np.asarray(wanted, dtype=rows.dtype)]))
     position = np.full(group.max(initial=0) + 1, -1)

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import expit
 from threadpoolctl import ThreadpoolController
 
+from fbde.domain import unique_rows
 from fbde.errors import FitFailed
 from fbde.methods import Predictions
 from fbde.metrics import classifier_rate
@@ -51,12 +52,6 @@ class Counted:
     def hessian(self, beta):
         p = expit(self.design @ beta)
         return (self.design.T * (self.total * p * (1 - p))) @ self.design / self.total.sum()
-
-
-def unique_rows(X):
-    """The unique rows of X, and the number of the one that each row equals."""
-    unique, place = np.unique(X, axis=0, return_inverse=True)
-    return unique, place.ravel()
 
 
 def with_intercept(X):
