@@ -110,7 +110,7 @@ def test_a_dataset_that_nobody_has_is_named_everywhere_and_the_run_goes_on(proje
     results = project.folder / "results" / "smoke"
     tail = "\n".join(done.stdout.splitlines()[-12:])
     assert "MISSING DATASET dutch: dutch_census_2001.arff could not be had" in tail
-    assert "--forcerun results/smoke/data/dutch.json" in tail
+    assert "--config smoke=true --forcerun results/smoke/data/dutch.json" in tail
     table = pd.read_parquet(results / "scores.parquet")
     assert set(table.loc[table["dataset"] == "dutch", "status"]) == {"missing"}
     comparison = pd.read_csv(results / "comparison.csv")

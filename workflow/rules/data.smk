@@ -8,6 +8,7 @@ checkpoint fetch:
     params:
         data_dir=config["data_dir"],
         require_all=config["require_all"],
+        smoke=config["smoke"],
         source=dataset_source,
     script:
         "../scripts/fetch.py"

@@ -16,9 +16,10 @@ with stage(snakemake.log[0]) as log:
         if snakemake.params.require_all:
             raise
         log(str(error))
+        mode = "--config smoke=true " if snakemake.params.smoke else ""
         report |= {
             "status": "missing",
             "reason": str(error),
-            "remedy": f"FBDE_DATA=FOLDER snakemake --cores all --forcerun {snakemake.output[0]}",
+            "remedy": f"FBDE_DATA=FOLDER snakemake --cores all {mode}--forcerun {snakemake.output[0]}",
         }
     write_json(snakemake.output[0], report)
