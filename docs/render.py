@@ -45,9 +45,9 @@ def results():
     run = read_json(reference / "run.json")
     summary = (reference / "summary.txt").read_text().strip()
     return (
-        f"The last full run (commit `{run['commit'][:10]}`, {run['cores']} cores): {run['minutes']:.0f} minutes, "
-        f"{run['peak_gb']:.1f} GB at its peak. It ended with\n\n{code(summary)}"
-        "\nTables, figures and every score of it are in [reference/](reference).\n"
+        f"The last full run (commit `{run['commit'][:10]}`): {run['minutes']:.0f} minutes on {run['cores']} cores, "
+        f"{run['peak_gb']:.1f} GB in its largest job. It ended with\n\n{code(summary)}"
+        "\nTables, figures and every score of it are in [reference/](reference), [docs/results.md](docs/results.md) shows them.\n"
     )
 
 

@@ -95,7 +95,7 @@ def cells(
     found = _read(folder, "comparison.csv", chosen | {"metric": metric, "verdict": verdict})
     shown = ["table", "dataset", "sensitive", "method", "metric"]
     shown += ["published_mean", "published_std", "mean", "std", "run", "verdict", "note"]
-    print(found[shown].to_string(index=False, na_rep="", float_format="%.3f"))
+    print(found[shown].to_string(index=False, na_rep="", float_format="{:.3f}".format))
 
 
 @app.command()
@@ -113,14 +113,14 @@ def scores(
     Examples: fbde scores --dataset dutch --metric SR_c / fbde scores --method M-E-1.0 --metric KL --step 8
     """
     chosen = {"dataset": dataset, "sensitive": sensitive, "method": method, "metric": metric, "variant": variant}
-    found = _read(folder, "scores.csv", chosen)
+    found = _read(folder, "scores.parquet", chosen)
     found = found[found["step"].isna() if step is None else found["step"] == step]
     keys = ["dataset", "sensitive", "method", "metric", "variant"]
     groups = found[found["status"] == "done"].groupby(keys, sort=False)["value"]
     result = groups.agg(mean="mean", std=lambda values: values.std(ddof=0), folds="count").reset_index()
     if result.empty:
         raise FBDEError("no finished score fits")
-    print(result.to_string(index=False, float_format="%.4f"))
+    print(result.to_string(index=False, float_format="{:.4f}".format))
 
 
 def _read(folder, name, chosen):
@@ -132,7 +132,7 @@ def _read(folder, name, chosen):
     path = folder / name
     if not path.is_file():
         raise FBDEError(f"{path} does not exist; run the workflow first: make paper, or make smoke")
-    table = pd.read_csv(path, low_memory=False)
+    table = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
     for column, wanted in chosen.items():
         for value in wanted or ():
             if value not in set(table[column]):

@@ -26,7 +26,7 @@ def results(tmp_path):
         {**common, "fold": fold, "metric": "RR", "variant": "published", "value": 0.2 + 0.1 * fold} for fold in (0, 1)
     ]
     rows += [{**row, "step": 3, "value": 0.9} for row in rows]
-    table(rows).to_csv(tmp_path / "scores.csv", index=False)
+    table(rows).to_parquet(tmp_path / "scores.parquet", index=False)
     cell = {"table": "full", "dataset": "compas", "sensitive": "sex", "method": "Data", "metric": "RR", "run": "data"}
     cell |= {"published_mean": 0.443, "published_std": 0.004, "mean": 0.25, "std": 0.05, "note": "misprint"}
     other = cell | {"metric": "SR", "verdict": "match", "note": ""}
