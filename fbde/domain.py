@@ -23,7 +23,13 @@ class Domain:
     @classmethod
     def of(cls, X, y, s):
         """The domain of the feature rows, labels and groups that occur in the data."""
-        return cls(unique_rows(np.asarray(X))[0], np.unique(y), np.unique(s))
+        return cls.with_positions(X, y, s)[0]
+
+    @classmethod
+    def with_positions(cls, X, y, s):
+        """The domain, and the position of each row of ``X`` in it: one pass over the rows for both."""
+        rows, position = unique_rows(np.asarray(X))
+        return cls(rows, np.unique(y), np.unique(s)), position
 
     @property
     def shape(self):
@@ -33,19 +39,19 @@ class Domain:
     def size(self):
         return int(np.prod(self.shape))
 
-    def index(self, X, y, s):
-        """Flat cell number of each row; −1 where the row is outside of the domain."""
-        row = find_rows(self.X, np.asarray(X))
+    def index(self, X, y, s, row=None):
+        """Flat cell number of each row; −1 where it is outside of the domain. ``row``: positions of X, if known."""
+        row = find_rows(self.X, np.asarray(X)) if row is None else row
         label, group = _find(self.labels, y), _find(self.groups, s)
         flat = np.ravel_multi_index((np.maximum(row, 0), np.maximum(label, 0), np.maximum(group, 0)), self.shape)
         return np.where((row < 0) | (label < 0) | (group < 0), -1, flat)
 
-    def count(self, X, y, s, weight=None, *, outside="error"):
+    def count(self, X, y, s, weight=None, *, outside="error", row=None):
         """Total weight in each cell: the only pass over the rows that a finite domain needs.
 
         ``outside`` says what becomes of rows that are not in the domain: an ``"error"``, or ``"drop"``.
         """
-        cell = self.index(X, y, s)
+        cell = self.index(X, y, s, row)
         inside = cell >= 0
         if outside == "error" and not inside.all():
             raise DataError(f"{(~inside).sum()} rows are outside of the domain; first at row {np.argmin(inside)}")

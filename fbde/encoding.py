@@ -19,6 +19,9 @@ class TableEncoder:
     def of(cls, X):
         """Learn the columns of ``X``, a data frame or a two-dimensional array."""
         frame = isinstance(X, pd.DataFrame)
+        if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+            # Whether the numbers are finite is checked when they are encoded.
+            return cls([f"x{i}" for i in range(X.shape[1])], [X.dtype.name] * X.shape[1], False)
         table = X if frame else pd.DataFrame(X)
         names = [str(name) for name in table.columns] if frame else [f"x{i}" for i in range(table.shape[1])]
         kinds = []
@@ -30,6 +33,8 @@ class TableEncoder:
 
     def encode(self, X):
         """``X`` as a float table with one column per original column."""
+        if isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and all(map(_numeric, self.kinds)):
+            return self._encode_numbers(X)
         table = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
         if isinstance(X, pd.DataFrame) and self.frame:
             missing = [name for name in self.names if name not in map(str, table.columns)]
@@ -43,6 +48,15 @@ class TableEncoder:
             column = table.iloc[:, i]
             _check_missing(column, name)
             codes[:, i] = column.to_numpy(dtype=float) if _numeric(values) else _codes(column, values)
+        return codes
+
+    def _encode_numbers(self, X):
+        if X.ndim != 2 or X.shape[1] != len(self.names):
+            raise DataError(f"X has shape {X.shape}; {len(self.names)} columns were fitted")
+        codes = X.astype(float)
+        if not np.isfinite(codes).all():
+            row, column = np.argwhere(~np.isfinite(codes))[0]
+            raise DataError(f"column {self.names[column]!r} has NaN or infinity, first in row {row}; remove or fill it")
         return codes
 
     def decode(self, codes):

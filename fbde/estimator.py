@@ -174,7 +174,8 @@ class FBDE(Persistent, DensityMixin, BaseEstimator):
         self._validate_params()
         codes, y, s, weight = self._check_rows(X, y, sensitive_features, sample_weight)
         rows = codes if support is None else np.vstack([codes, self.encoder_.encode(support)])
-        return self._fit_counts(Domain.of(rows, y, s), codes, y, s, weight, test)
+        domain, row = Domain.with_positions(rows, y, s)
+        return self._fit_counts(domain, codes, y, s, weight, row[: len(codes)], test)
 
     def _check_rows(self, X, y, sensitive_features, sample_weight):
         if not isinstance(X, pd.DataFrame):
@@ -199,9 +200,9 @@ class FBDE(Persistent, DensityMixin, BaseEstimator):
             raise DataError("sample_weight is 0 in every row")
         return codes, y, s, weight
 
-    def _fit_counts(self, domain, codes, y, s, weight, test=None):
+    def _fit_counts(self, domain, codes, y, s, weight, row, test=None):
         """Everything after this pass over the rows works on the cells."""
-        thetas = self._start(domain, codes, y, s, weight)
+        thetas = self._start(domain, codes, y, s, weight, row)
         cells = self._cells()
         self._boosted = self._boost(
             thetas,
@@ -214,10 +215,10 @@ class FBDE(Persistent, DensityMixin, BaseEstimator):
         self._unpack()
         return self
 
-    def _start(self, domain, codes, y, s, weight):
+    def _start(self, domain, codes, y, s, weight, row=None):
         """P and Q_init on the cells; gives the leverages."""
         self.domain_ = domain
-        counts = domain.count(codes, y, s, weight)
+        counts = domain.count(codes, y, s, weight, row=row)
         self.n_rows_ = float(counts.sum())
         self.data_ = P = counts / self.n_rows_
         self.positive_ = self._positive_position()
