@@ -1,8 +1,8 @@
 """Put the small results of a full run into reference/, and render docs/results.md and the README from them.
 
-Run: python docs/make_reference.py MINUTES [RESULTS]
+Run: python docs/make_reference.py MINUTES [RESULTS [NOTE]]
 
-MINUTES is the wall time that snakemake printed at the end of the run.
+MINUTES is the wall time that snakemake printed at the end of the run, NOTE what should be known about it.
 """
 
 import shutil
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILES = ["comparison.csv", "scores.parquet", "statistics.csv", "summary.txt", "tree.json", "provenance.json"]
 
 
-def main(minutes, results):
+def main(minutes, results, note):
     reference = ROOT / "reference"
     for folder in ("tables", "figures", "data"):
         shutil.rmtree(reference / folder, ignore_errors=True)
@@ -35,6 +35,7 @@ def main(minutes, results):
         "commit": provenance["commit"]["id"],
         "cores": provenance["machine"]["cores"],
         "minutes": minutes,
+        "note": note,
         "peak_gb": float(pd.read_parquet(results / "scores.parquet")["peak_mb"].max()) / 1024,
     }
     write_json(reference / "run.json", run)
@@ -45,4 +46,5 @@ def main(minutes, results):
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    main(float(sys.argv[1]), Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / "results"))
+    minutes, results, note = [*sys.argv[1:], ROOT / "results", ""][:3] if len(sys.argv) < 4 else sys.argv[1:4]
+    main(float(minutes), Path(results), note)

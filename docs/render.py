@@ -43,9 +43,10 @@ def results():
     """The summary of the last full run, its time and memory, and a piece of a table."""
     reference = ROOT / "reference"
     run = read_json(reference / "run.json")
+    note = f" ({run['note']})" if run["note"] else ""
     summary = (reference / "summary.txt").read_text().strip()
     return (
-        f"The last full run (commit `{run['commit'][:10]}`): {run['minutes']:.0f} minutes on {run['cores']} cores, "
+        f"The last full run (commit `{run['commit'][:10]}`): {run['minutes']:.0f} minutes on {run['cores']} cores{note}, "
         f"{run['peak_gb']:.1f} GB in its largest job. It ended with\n\n{code(summary)}"
         "\nTables, figures and every score of it are in [reference/](reference); "
         "[docs/results.md](docs/results.md) shows them.\n"
