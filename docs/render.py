@@ -46,8 +46,8 @@ def results():
     note = f" ({run['note']})" if run["note"] else ""
     summary = (reference / "summary.txt").read_text().strip()
     return (
-        f"The last full run (commit `{run['commit'][:10]}`): {run['minutes']:.0f} minutes on {run['cores']} cores{note}, "
-        f"{run['peak_gb']:.1f} GB in its largest job. It ended with\n\n{code(summary)}"
+        f"The last full run (commit `{run['commit'][:10]}`): {run['minutes']:.0f} minutes on {run['cores']} cores"
+        f"{note}, {run['peak_gb']:.1f} GB in its largest job. It ended with\n\n{code(summary)}"
         "\nTables, figures and every score of it are in [reference/](reference); "
         "[docs/results.md](docs/results.md) shows them.\n"
     )
