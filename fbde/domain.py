@@ -88,17 +88,28 @@ def unique_rows(table):
 
     The same as numpy.unique(axis=0), but hashed column by column instead of sorting rows: ten times faster.
     """
-    key, size = np.zeros(len(table), dtype=np.int64), 1
+    key, size, sorts = np.zeros(len(table), dtype=np.int64), 1, True
     for column in table.T:
-        code, values = pd.factorize(column)
-        if size * max(len(values), 1) >= 2**62:
+        code, values, in_order = _codes(column)
+        sorts &= in_order
+        if size * values >= 2**62:
             key, seen = pd.factorize(key)
-            size = len(seen)
-        key, size = key * max(len(values), 1) + code, size * max(len(values), 1)
+            size, sorts = len(seen), False
+        key, size = key * values + code, size * values
     group, keys = pd.factorize(key)
     first = np.empty(len(keys), dtype=np.intp)
     first[group[::-1]] = np.arange(len(table))[::-1]
-    order = np.lexsort(table[first].T[::-1]) if table.shape[1] else np.arange(len(keys))
+    order = np.argsort(keys) if sorts else np.lexsort(table[first].T[::-1])
     position = np.empty(len(keys), dtype=np.intp)
     position[order] = np.arange(len(keys))
     return table[first[order]], position[group]
+
+
+def _codes(column):
+    """A number below ``values`` for each entry, equal for equal entries; ``values``; whether they sort alike."""
+    if column.dtype.kind in "iu" and len(column):
+        low, high = int(column.min()), int(column.max())
+        if high - low < len(column):
+            return column.astype(np.int64) - low, high - low + 1, True
+    code, values = pd.factorize(column)
+    return code, max(len(values), 1), False
