@@ -191,7 +191,7 @@ def certificates(results):
             axes.plot(measured, [-row] * len(measured), marker=look.marker, color=look.colour, mfc=look.face,
                       linestyle="none", markersize=3.2, zorder=2)  # fmt: skip
         _printed_bounds(axes, rate)
-        axes.set(title=f"{rate}: guaranteed (bar) and measured (points, one per fold)", xlabel=rate)
+        axes.set(title=f"{rate}: guaranteed (bar), measured (a point per fold)", xlabel=rate)
     labels = [f"{task_title(*task)}  {method}" for task, method in runs]
     panels[0].set(yticks=[-row for row in range(len(runs))], yticklabels=labels, ylim=(-len(runs) + 0.3, 0.7))
     panels[0].tick_params(axis="y", labelsize=5.6)
