@@ -221,7 +221,7 @@ def differences(comparison):
 
 def outcomes(scores):
     """Runs that gave nothing: (status, reason, methods, number of tasks)."""
-    bad = scores[scores["status"].isin(["not applicable", "timed out", "missing"])]
+    bad = scores[scores["status"].isin(["not applicable", "failed", "timed out", "missing"])]
     rows = []
     for (status, reason), group in bad.groupby(["status", "reason"], sort=False, observed=True):
         tasks = group[["dataset", "sensitive"]].drop_duplicates()
