@@ -15,16 +15,17 @@ import pandas as pd
 from fbde.files import read_json, write_json
 
 ROOT = Path(__file__).resolve().parent.parent
-FILES = ["comparison.csv", "scores.parquet", "statistics.csv", "summary.txt", "tree.json", "provenance.json"]
+FILES = ["comparison.csv", "scores.parquet", "statistics.csv", "summary.txt", "provenance.json"]
 
 
 def main(minutes, results, note):
     reference = ROOT / "reference"
-    for folder in ("tables", "figures", "data"):
+    for folder in ("tables", "figures", "data", "trees"):
         shutil.rmtree(reference / folder, ignore_errors=True)
     for name in FILES:
         shutil.copyfile(results / name, reference / name)
-    shutil.copytree(results / "tables", reference / "tables")
+    for folder in ("tables", "trees"):
+        shutil.copytree(results / folder, reference / folder)
     shutil.copytree(results / "figures", reference / "figures", ignore=shutil.ignore_patterns("*.pdf", "*.png"))
     (reference / "data").mkdir()
     for path in (results / "data").glob("*.json"):

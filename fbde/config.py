@@ -4,6 +4,7 @@ from copy import deepcopy
 
 from fbde import datasets, methods
 from fbde.errors import ConfigError, unknown
+from fbde.published import paper
 
 
 def check(config, schema):
@@ -32,11 +33,18 @@ def check(config, schema):
             datasets.get(dataset).features(sensitive)
     if config["smoke"]:
         config["tasks"] = {dataset: attributes[:1] for dataset, attributes in config["tasks"].items()}
+    cells = paper()
+    columns, tables = list(cells["method"].unique()), list(cells["table"].unique())
     for name, method in config["methods"].items():
         method["file"] = method["file"] or name
         for dataset in [*(method["only"] or []), *method["per_dataset"]]:
             if dataset not in datasets.names():
                 raise ConfigError(f"method {name}: {unknown('dataset', dataset, datasets.names())}")
+        if method["paper"] is not None and method["paper"] not in columns:
+            raise ConfigError(f"method {name}: {unknown('column of the paper', method['paper'], columns)}")
+        for table in method["tables"] or []:
+            if table not in tables:
+                raise ConfigError(f"method {name}: {unknown('table', table, tables)}")
         found = methods.load(method["file"])
         for dataset in config["tasks"]:
             given = settings(config, name, dataset, smoke=found.smoke if config["smoke"] else {})

@@ -81,8 +81,6 @@ class ContinuousFBDE(FBDE):
         "draws": [Interval(Integral, 100, None, closed="left")],
         "sampler": [StrOptions(set(SAMPLERS))],
     }
-    # A prior over unbounded features would not be a distribution: it stays inside of the discrete part.
-    mixing, prior = "conditional", None
 
     def __init__(
         self,
@@ -117,35 +115,22 @@ class ContinuousFBDE(FBDE):
         keep_steps=False,
         random_state=None,
     ):
-        self.tau = tau
-        self.sr0 = sr0
-        self.rr0 = rr0
-        self.leverage = leverage
-        self.target = target
-        self.n_steps = n_steps
-        self.direction = direction
-        self.alpha = alpha
-        self.C = C
+        # A prior over unbounded features would not be a distribution: mixing stays inside of the discrete part.
+        super().__init__(
+            tau=tau, sr0=sr0, rr0=rr0, leverage=leverage, target=target, n_steps=n_steps, direction=direction,
+            alpha=alpha, mixing="conditional", C=C, max_depth=max_depth, min_split=min_split, calibrate=calibrate,
+            hidden=hidden, positive=positive, min_gain=min_gain, sr_floor=sr_floor, rr_floor=rr_floor, auditor=auditor,
+            keep_steps=keep_steps, random_state=random_state,
+        )  # fmt: skip
         self.continuous = continuous
         self.learner = learner
         self.layers = layers
         self.units = units
         self.epochs = epochs
         self.batch_size = batch_size
-        self.max_depth = max_depth
-        self.min_split = min_split
-        self.calibrate = calibrate
         self.max_bins = max_bins
-        self.hidden = hidden
-        self.positive = positive
-        self.min_gain = min_gain
-        self.sr_floor = sr_floor
-        self.rr_floor = rr_floor
-        self.auditor = auditor
         self.draws = draws
         self.sampler = sampler
-        self.keep_steps = keep_steps
-        self.random_state = random_state
 
     # ------------------------------------------------------------------------------------ fitting
 

@@ -120,7 +120,7 @@ def made_results(smoke=False):
     """The results, with Dutch missing and FBDE not run on Minneapolis."""
     table = made_scores()
     comparison = published.mark_missing(published.compare(table, CONFIG, PUBLISHED), MISSING, CONFIG)
-    return Results(table, comparison, CONFIG | {"smoke": smoke}, MISSING, TREE, smoke)
+    return Results(table, comparison, CONFIG | {"smoke": smoke}, MISSING, {"compas": TREE}, smoke)
 
 
 def complete_results():
@@ -134,11 +134,11 @@ def complete_results():
     tasks["minneapolis-published"] = ["search"]
     config = CONFIG | {"tasks": tasks, "methods": CONFIG["methods"] | added}
     table = made_scores(config, [(d, s) for d, names in tasks.items() for s in names], 5)
-    return Results(table, published.compare(table, config, PUBLISHED), config, [], TREE)
+    return Results(table, published.compare(table, config, PUBLISHED), config, [], {"compas": TREE})
 
 
 def empty_results():
     """A run in which nothing was done."""
     table = scores.table([])
     comparison = published.mark_missing(published.compare(table, CONFIG, PUBLISHED), MISSING, CONFIG)
-    return Results(table, comparison, CONFIG, MISSING, None)
+    return Results(table, comparison, CONFIG, MISSING)

@@ -103,6 +103,20 @@ def test_an_unknown_key_of_a_method_is_named_with_its_place():
     assert sentence.startswith("config methods/data: unknown key 'parms'; did you mean 'params'? Allowed: file")
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        (
+            {"paper": "MaxEntt"},
+            "method data: unknown column of the paper 'MaxEntt'; did you mean 'MaxEnt'? Allowed: Data",
+        ),
+        ({"tables": ["runtimes"]}, "method data: unknown table 'runtimes'; did you mean 'runtime'? Allowed: "),
+    ],
+)
+def test_what_is_not_in_print_is_named(entry, words):
+    assert refusal(methods={"data": entry}).startswith(words)
+
+
 def test_a_misspelt_method_parameter_is_named():
     sentence = refusal(methods={"M": {"file": "fbde", "params": {"leverge": "exact"}}})
     assert sentence.startswith("method M: unknown parameter 'leverge'; did you mean 'leverage'? Allowed: leverage, sr0")

@@ -67,6 +67,18 @@ def test_density_ratio_weights_make_the_data_fair():
     assert representation_rate(s, weight) == pytest.approx(model.rates()[0], abs=1e-6)
 
 
+def test_without_mixing_boosting_never_moves_the_features_within_label_and_group():
+    """P/Q_0 is then a function of (y, s) alone, so that is all a weak learner can tell real from fake by."""
+    moved = {}
+    for alpha in (0, 0.5):
+        model, *_ = fitted(alpha=alpha, leverage="relative")
+        P, Q = model.data_, model.probabilities()
+        moved[alpha] = np.abs(P / P.sum(axis=0) - Q / Q.sum(axis=0)).sum(axis=0).max() / 2
+        assert np.abs(P.sum(axis=0) - Q.sum(axis=0)).max() > 0.01
+    assert moved[0] < 1e-7  # the floor of empty cells
+    assert moved[0.5] > 0.01
+
+
 def test_log_likelihood():
     model, X, y, s = fitted()
     scores = model.score_samples(X, y, sensitive_features=s)

@@ -1,13 +1,17 @@
 """The figures: all are drawn, in the same bytes each time, and one without data says what is missing."""
 
 import re
+from pathlib import Path
 
 import madeup
+import matplotlib
 import numpy as np
 import pytest
 
 from fbde.reporting import figures
 from fbde.reporting.figures import comparisons, iterations, style, trees
+from fbde.reporting.figures.data import Results
+from fbde.reporting.firsttree import prune
 
 import matplotlib.pyplot as plt  # isort: skip  (after the style has chosen the backend)
 
@@ -15,6 +19,12 @@ import matplotlib.pyplot as plt  # isort: skip  (after the style has chosen the 
 @pytest.fixture(scope="module")
 def results():
     return madeup.made_results()
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """The last full run: real names, real lengths."""
+    return Results.of_folder(Path(__file__).resolve().parents[1] / "reference")
 
 
 @pytest.fixture(autouse=True)
@@ -75,27 +85,25 @@ def test_step_eight_is_marked_at_its_mean(results):
     assert dotted[0].get_ydata()[0] == pytest.approx(mean)
 
 
-def test_nothing_is_cut_off_and_legends_keep_off_the_data(results):
-    for name in (
-        "boosting_main",
-        "rr_kl",
-        "pareto_sr_kl",
-        "runtimes",
-        "certificates",
-        "forest_inprocessing",
-        "weak_tree_full",
-    ):
-        figure = figures.draw(name, results)
-        for _ in range(2):
+@pytest.mark.parametrize("name", figures.FIGURES)
+def test_nothing_is_cut_off_and_legends_keep_off_the_data(name, reference):
+    figure = figures.draw(name, reference)
+    with matplotlib.rc_context(style.SETTINGS):
+        style.lay_out(figure)
+        for dpi in (figure.dpi, 72):  # PNG; SVG and PDF
+            figure.set_dpi(dpi)
             figure.draw_without_rendering()
-        whole = figure.bbox
-        for axes in figure.axes:
-            box = axes.get_tightbbox()
-            assert box.x0 >= whole.x0 - 1 and box.x1 <= whole.x1 + 1, (name, axes.get_title())
-            assert box.y0 >= whole.y0 - 1 and box.y1 <= whole.y1 + 1, (name, axes.get_title())
-            for legend in [*figure.legends, *([axes.get_legend()] if axes.get_legend() else [])]:
-                assert not legend.get_window_extent().overlaps(axes.get_window_extent()), name
-        plt.close(figure)
+            _check_boxes(figure)
+
+
+def _check_boxes(figure):
+    whole = figure.bbox
+    for axes in figure.axes:
+        box = axes.get_tightbbox()
+        assert box.x0 >= whole.x0 and box.x1 <= whole.x1, (figure.dpi, axes.get_title(), box)
+        assert box.y0 >= whole.y0 and box.y1 <= whole.y1, (figure.dpi, axes.get_title(), box)
+        for legend in [*figure.legends, *([axes.get_legend()] if axes.get_legend() else [])]:
+            assert not legend.get_window_extent().overlaps(axes.get_window_extent()), axes.get_title()
 
 
 def test_pareto_front_by_hand():
@@ -111,6 +119,19 @@ def test_cutting_a_tree_marks_what_goes_on():
     assert trees.cut(root, None) is root
 
 
+def test_pruning_keeps_what_tells_something():
+    leaf = {"real": 0.3, "c": -0.1, "weight": 0.1}
+    empty = leaf | {"feature": "sex", "threshold": 0.5, "yes": leaf, "no": leaf}
+    above = empty | {"yes": empty}
+    assert prune(above) == leaf
+    root = madeup.TREE["tree"]
+    assert prune(root) == root
+    assert (
+        prune(root | {"yes": root["yes"] | {"feature": "age", "threshold": 1, "yes": above, "no": leaf}})["no"]
+        == root["no"]
+    )
+
+
 def test_answers_speak_the_datas_words():
     root = madeup.TREE["tree"]
     assert trees.answers(root, madeup.TREE["meanings"]) == ("African-American", "Caucasian")
@@ -124,6 +145,15 @@ def test_every_method_has_its_own_look():
     assert len({(k.colour, k.marker, k.filled) for k in looks.values()}) == len(names)
     pair = style.looks({"gan": {"paper": "TabFairGAN"}, "gan-2": {"paper": "TabFairGAN", "tables": ["inprocessing"]}})
     assert pair["gan"] == style.KNOWN["TabFairGAN"] != pair["gan-2"]
+
+
+def test_grey_prints_tell_the_methods_of_the_configuration_apart(reference):
+    """Colour apart, each has a marker of its own; our form of a method has its marker, hollow."""
+    methods = reference.config["methods"]
+    looks = style.looks(methods)
+    shown = reference.general(methods)
+    assert len({(looks[name].marker, looks[name].filled) for name in shown}) == len(shown)
+    assert looks["fairglm"].marker == looks["fairglm-published"].marker and not looks["fairglm"].filled
 
 
 def test_the_printed_quadratic_is_below_and_the_corrected_one_above(results):

@@ -8,8 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.special import expit, softmax
 
+from baselines.nearest import nearest_table
 from fbde import methods
 from fbde.errors import FBDEError
 from fbde.logistic import Counted, FitFailed, newton, with_intercept
@@ -30,7 +34,7 @@ CLASSIFIERS = {
     "thresholdoptimizer": {},
     "lfr": LFR,
 }
-SAMPLERS = {"reweighing": {}, "resampling": {}, "resampling-smote": {"new": "smote"}}
+SAMPLERS = {"reweighing": {}, "resampling": {}, "resampling-smote": {"new": "smote"}, "nearest": {"sr": 1.0, "rr": 1.0}}
 NEEDS_GROUP = {"correlationremover", "thresholdoptimizer"}
 
 
@@ -117,6 +121,51 @@ def test_reweighing_refuses_what_it_cannot_balance(fold):
     three = replace(fold.train, s=np.arange(len(fold.train.s)) % 3)
     with pytest.raises(FBDEError, match="the training rows have 3"):
         method("reweighing").fit_fold(replace(fold, train=three))
+
+
+TABLES = st.lists(st.floats(0.02, 1), min_size=4, max_size=4).map(lambda cells: np.reshape(cells, (2, 2)) / sum(cells))
+
+
+@given(P=TABLES, sr=st.floats(0.3, 1), rr=st.floats(0.3, 1))
+@settings(max_examples=40)
+def test_nearest_is_nearer_than_what_a_general_solver_finds(P, sr, rr):
+    Q = nearest_table(P, sr, rr)
+    share, rate = Q.sum(axis=0), Q[1] / Q.sum(axis=0)
+    assert Q.sum() == pytest.approx(1)
+    assert share.min() >= (rr - 1e-6) * share.max() and rate.min() >= (sr - 1e-6) * rate.max()
+
+    def kl(z):
+        return float(np.sum(P * np.log(P / softmax(z).reshape(2, 2))))
+
+    def slack(z):
+        share = softmax(z).reshape(2, 2).sum(axis=0)
+        rate = softmax(z).reshape(2, 2)[1] / share
+        return np.concatenate([share - rr * share[::-1], rate - sr * rate[::-1]])
+
+    constraints = {"type": "ineq", "fun": slack}
+    found = minimize(kl, np.zeros(4), method="SLSQP", constraints=constraints, options={"maxiter": 500, "ftol": 1e-13})
+    assert slack(found.x).min() > -1e-7
+    assert kl(np.log(Q).ravel()) <= found.fun + 1e-6
+
+
+def test_no_boosting_goes_below_the_nearest_distribution_with_its_rates(fold):
+    from fbde import FBDE
+
+    for leverage in ("exact", "relative", "sound"):
+        model = FBDE(leverage=leverage, sr0=0.9, random_state=0)
+        model.fit(fold.train.X, fold.train.y, sensitive_features=fold.train.s, support=fold.domain.X)
+        P, Q = model.data_.sum(axis=0), model.probabilities().sum(axis=0)
+        RR, SR = model.rates()
+        bound = nearest_table(P, SR, RR)
+        assert 0 < np.sum(P * np.log(P / bound)) < np.sum(P * np.log(P / Q))
+
+
+def test_nearest_refuses_what_it_cannot_do(fold):
+    only = part(fold.train, (fold.train.y == 0) | (fold.train.s == 0))
+    with pytest.raises(FitFailed, match="only one label"):
+        method("nearest").fit_fold(replace(fold, train=only))
+    with pytest.raises(FBDEError, match=r"rr must lie between 0 and 1, not 1\.2"):
+        methods.load("nearest")(rr=1.2)
 
 
 @pytest.mark.parametrize("name", ["resampling", "resampling-smote"])

@@ -56,12 +56,24 @@ def test_best_follows_the_direction_of_the_metric():
     assert not any(cell.best for cell in mark_best({"a": Cell(0.5)}, "SR").values())
 
 
-def test_a_method_that_is_not_in_the_paper_is_a_further_column(tables):
-    summary = tables["summary_experiments_table"]
-    assert summary.extra == ["ours"]
-    assert rows(summary, "SR")[0].cells["ours"].ran
-    assert tables["no_mixing_experiments_table"].extra == []
-    assert "M-E-1.0-unmixed" not in summary.columns
+def test_a_method_that_is_not_in_the_paper_is_in_the_table_of_other_methods(tables):
+    others = tables["other_methods"]
+    assert (others.columns, others.extra) == ([], ["data", "ours"])
+    assert rows(others, "SR")[0].cells["ours"].ran
+    assert [row.variant for row in rows(others, "dist")] == ["corrected"]
+    assert [row.variant for row in rows(others, "KL")] == ["published"]
+    assert "published number" not in others.legend
+    assert tables["summary_experiments_table"].extra == []
+    assert "M-E-1.0-unmixed" not in tables["summary_experiments_table"].columns
+
+
+def test_the_configuration_puts_a_method_beside_the_papers_columns(results):
+    methods = results.config["methods"]
+    config = results.config | {"methods": methods | {"ours": methods["ours"] | {"tables": ["runtime"]}}}
+    found = {table.name: table for table in build_all(results.scores, results.comparison, config)}
+    assert found["runtime"].extra == ["ours"]
+    assert rows(found["runtime"], "time")[0].cells["ours"].ran
+    assert found["summary_experiments_table"].extra == []
 
 
 def test_corrected_rows_stand_below_where_they_differ(tables):

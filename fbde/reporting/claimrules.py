@@ -7,6 +7,7 @@ import numpy as np
 from fbde.metrics import METRICS
 from fbde.published import runs_for
 from fbde.reporting.figures.data import CONFIGURATIONS
+from fbde.reporting.firsttree import prune, questions
 from fbde.reporting.tables import task_title
 
 TAU = 0.8
@@ -174,9 +175,9 @@ def in_processing(results):
 
 
 def interpretability(results):
-    found = results.tree
-    if found and "tree" in found:
-        asked = set(_asked(found["tree"], 3))
+    found = results.trees.get("compas", {})
+    if "tree" in found:
+        asked = set(questions(prune(found["tree"]), 3))
         yield Case(
             f"the first question is on {found['tree']['feature']}", found["tree"]["feature"] == found["sensitive"]
         )
@@ -184,13 +185,6 @@ def interpretability(results):
             f"the label is not asked in the first three levels ({', '.join(sorted(asked))})", "two_year_recid" in asked
         )
         yield Case(f"sex is not asked in the first three levels ({', '.join(sorted(asked))})", "sex" in asked)
-
-
-def _asked(node, levels):
-    if levels and "feature" in node:
-        yield node["feature"]
-        for side in ("yes", "no"):
-            yield from _asked(node[side], levels - 1)
 
 
 def continuous(results):

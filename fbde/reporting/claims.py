@@ -184,11 +184,12 @@ CLAIMS = [
     Claim(
         "Weak learners can be read",
         "The first tree on COMPAS (race) shows a race and sex dependent segregation.",
-        "The first question is on race, and two_year_recid and sex are asked within the first three levels (fold 0).",
+        "The first question is on race, and two_year_recid and sex are asked to some effect within the first three "
+        "levels (fold 0).",
         rules.interpretability,
         3,
         ("figure-weak_tree_top", "figure-weak_tree_full"),
-        "Trees here are fitted on the distributions, not on draws, so splits that gain nothing may differ from print.",
+        "Q_0 keeps x | y, s: given y and s, sex cannot tell real from fake. Print's tree is fitted on drawn rows.",
     ),
     Claim(
         "Continuous domain: SR above the budget, RR improved",

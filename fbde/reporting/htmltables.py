@@ -3,7 +3,7 @@
 from html import escape
 from itertools import groupby
 
-from fbde.reporting.tables import LEGEND, SIGNS, SMOKE, number
+from fbde.reporting.tables import SIGNS, SMOKE, number
 
 CSS = """
 table.paper{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.82rem;line-height:1.25}
@@ -40,7 +40,7 @@ def fragment(table):
     heads += [f'<th scope="col" class="extra" title="not in the paper">{escape(c)}</th>' for c in table.extra]
     lines = [
         f'<table class="paper" id="table-{escape(table.name)}">',
-        f"<caption>{escape(table.caption)} {escape(LEGEND)}</caption>",
+        f"<caption>{escape(table.caption)} {escape(table.legend)}</caption>",
         f'<thead><tr><th scope="col" colspan="2">task</th><th scope="col">metric</th>{"".join(heads)}</tr></thead>',
         "<tbody>",
     ]

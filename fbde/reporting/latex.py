@@ -1,7 +1,7 @@
 """Tables in LaTeX (booktabs), in the paper's layout: groups turned by 90 degrees, metrics, one column per method.
 
 Our numbers are coloured by verdict; the published ones stand below them in grey. Columns that are not in
-the paper follow in a table of their own, so that the first one keeps the paper's width.
+the paper follow in tables of their own, so that the first one keeps the paper's width.
 """
 
 from itertools import groupby
@@ -69,7 +69,7 @@ def table(found):
 def _tabular(found, columns, rows, index):
     continued = r" \emph{Methods that are not in the paper.}" if index and found.columns else ""
     label = f"tab:{found.name}" + (f":{index}" if index else "")
-    caption = f"{escape(found.caption)}{continued} {LEGEND}"
+    caption = f"{escape(found.caption)}{continued} {LEGEND if found.columns else escape(found.legend)}"
     width = len(columns) + 3
     lines = _head(label, caption, found.smoke, "llr" + "c" * len(columns), found.notes)
     lines += [" & ".join(["", "", "", *(rf"\textsc{{{escape(c)}}}" for c in columns)]) + r" \\", r"\midrule"]

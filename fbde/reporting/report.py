@@ -13,7 +13,7 @@ from fbde.reporting.claims import judge_all
 from fbde.reporting.figures import FIGURES
 from fbde.reporting.figures.ranks import rankings
 from fbde.reporting.findings import DEVIATIONS, all_findings
-from fbde.reporting.tables import COMPANION, LAYOUTS, SMOKE, build_all, final_values, task_title
+from fbde.reporting.tables import COMPANION, LAYOUTS, OWN, SMOKE, build_all, final_values, task_title
 from fbde.tasks import seed_of
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -80,6 +80,7 @@ def evidence_titles():
     """Anchor → title of everything a claim may point to."""
     found = {f"figure-{name}": figure.title for name, figure in FIGURES.items()}
     found |= {f"table-{name}": layout.title for name, layout in LAYOUTS.items()}
+    found |= {f"table-{name}": title for name, title in OWN.items()}
     return found | {f"table-{leveragetable.NAME}": leveragetable.TITLE}
 
 

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from fbde.files import read_json, write_text
 from fbde.published import count_verdicts, missing_sentence
+from fbde.reporting import leveragetable
 from fbde.reporting.claims import judge_all
 from fbde.reporting.figures import FIGURES
 from fbde.reporting.figures.data import Results
 from fbde.reporting.findings import all_findings
 from fbde.reporting.report import GROUPS, differences
 from fbde.reporting.tablefiles import markdown_lines
-from fbde.reporting.tables import LAYOUTS, SMOKE
+from fbde.reporting.tables import LAYOUTS, OWN, SMOKE
 
 
 def render(results, provenance, *, folder, published="published"):
@@ -24,11 +25,8 @@ def render(results, provenance, *, folder, published="published"):
     parts += [f"> {missing_sentence(entry)}\n".replace("\n", "  \n", 1) for entry in results.missing]
     parts += ["## Published cells by verdict\n", _counts(results.comparison)]
     parts += ["## Claims of the paper\n", _claims(results)]
-    parts += [
-        "## Tables\n",
-        *(f"- [{layout.title}]({folder}/tables/{name}.md)" for name, layout in LAYOUTS.items()),
-        "",
-    ]
+    titles = {leveragetable.NAME: leveragetable.TITLE} | {name: layout.title for name, layout in LAYOUTS.items()} | OWN
+    parts += ["## Tables\n", *(f"- [{title}]({folder}/tables/{name}.md)" for name, title in titles.items()), ""]
     parts += ["## Cells that differ\n", _differences(results.comparison)]
     parts += ["## Findings, with the numbers of this run\n"]
     parts += [f"- **{f.title}.** {f.text} {f.evidence}" for f in all_findings(results, published)] + [""]

@@ -4,7 +4,7 @@ import pandas as pd
 
 from fbde.files import write_table, write_text
 from fbde.reporting import htmltables, latex, leveragetable
-from fbde.reporting.tables import LEGEND, SIGNS, SMOKE, build_all, long_form, number
+from fbde.reporting.tables import SIGNS, SMOKE, build_all, long_form, number
 
 
 def write_all(scores, comparison, config, folder, missing=(), smoke=False):
@@ -42,7 +42,7 @@ def markdown(table):
     """A table in Markdown: the published number stands below ours."""
     lines = [f"# {table.title}", ""]
     lines += [f"**{SMOKE}**", ""] if table.smoke else []
-    lines += [f"{table.caption} {LEGEND}", ""]
+    lines += [f"{table.caption} {table.legend}", ""]
     for note in table.notes:
         lines += [*(f"> {line}" for line in note.splitlines()), ""]
     columns = [*table.columns, *table.extra]

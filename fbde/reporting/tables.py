@@ -1,4 +1,4 @@
-"""The paper's tables as data: ours beside print, corrected forms below, methods that are not in the paper at the end.
+"""The paper's tables as data, ours beside print and corrected forms below, and tables of what is not in the paper.
 
 A :class:`Table` knows nothing of formats: :mod:`tablefiles` beside it writes it as CSV and Markdown, :mod:`latex` and
 :mod:`htmltables` as their names say.
@@ -26,6 +26,7 @@ LEGEND = (
     "✓ match, ≈ near, ✗ differs, † known misprint, · not run. "
     "Bold: best of the row, the data themselves and the controls left out."
 )
+OWN_LEGEND = "Mean ± std over the folds. Bold: best of the row, the data themselves and the controls left out."
 SMOKE = "SMOKE RUN: one fold, reduced settings. Not the paper's experiment."
 # What is shown below a published form, where it prints differently: the form without its flaw.
 COMPANION = {"SR_c": "corrected", "cPR": "corrected", "cSR": "corrected", "dist": "corrected", "KL": "exact"}
@@ -40,7 +41,6 @@ class Layout:
     title: str
     caption: str
     by: str = "task"
-    extras: bool = True  # whether methods that are not bound to this table are shown as further columns
 
 
 LAYOUTS = {
@@ -63,13 +63,13 @@ LAYOUTS = {
         "Full results: Dutch and German", "FBDE (T = 32, prior mixing 1/2) and baselines on Dutch and German."
     ),
     "no_mixing_experiments_table": Layout(
-        "Dutch and German without mixing", "FBDE (T = 32) without prior mixing.", by="dataset", extras=False
+        "Dutch and German without mixing", "FBDE (T = 32) without prior mixing.", by="dataset"
     ),
     "inprocessing": Layout(
         "In-processing", "Predictions from FBDE's samples against in-processing algorithms.", by="dataset"
     ),
 }
-UNPUBLISHED = "unpublished_tasks"
+OWN = {"other_methods": "Methods that are not in print", "unpublished_tasks": "Tasks that are not in print"}
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows over ``columns`` (the paper's) and ``extra`` columns (methods that are not in the paper)."""
+    """Rows over ``columns`` (the paper's) and ``extra`` columns (methods that the paper does not have there)."""
 
     name: str
     title: str
@@ -128,6 +128,10 @@ class Table:
     @property
     def ran(self):
         return any(cell.ran for row in self.rows for cell in row.cells.values())
+
+    @property
+    def legend(self):
+        return LEGEND if self.columns else OWN_LEGEND
 
 
 def number(value):
@@ -146,20 +150,20 @@ def final_values(scores):
 
 
 def build_all(scores, comparison, config, missing=(), smoke=False):
-    """Every table of the paper, and one of the tasks that are not in it."""
+    """Every table of the paper, one of the methods and one of the tasks that are not in it."""
     values = final_values(scores)
     tables = [
         _build(name, part, values, config, missing, smoke) for name, part in comparison.groupby("table", sort=False)
     ]
-    own = _unpublished(values, config, smoke)
-    return [*tables, *([own] if own else [])]
+    own = [_other_methods(values, config, smoke), _other_tasks(values, config, smoke)]
+    return [*tables, *(table for table in own if table.rows)]
 
 
 def _build(name, part, values, config, missing, smoke):
     layout = LAYOUTS.get(name, Layout(name, ""))
     tasks = paper_tasks(config["tasks"])
     columns = list(part["method"].unique())
-    extra = _extra_columns(name, layout, part, tasks, values, config["methods"])
+    extra = [method for method, entry in config["methods"].items() if _is_extra(entry, name)]
     cells = {
         tuple(cell[k] for k in ("dataset", "sensitive", "metric", "method")): cell for cell in part.to_dict("records")
     }
@@ -188,18 +192,9 @@ def _build(name, part, values, config, missing, smoke):
     return table
 
 
-def _extra_columns(name, layout, part, tasks, values, methods):
-    """Ids of the methods that are not a column of the paper but have values here, in the order of the configuration."""
-    places = {tasks[key] for key in zip(part["dataset"], part["sensitive"], strict=True) if key in tasks}
-    metrics = set(part["metric"])
-    having = {method for *place, method, metric, _ in values if tuple(place) in places and metric in metrics}
-    return [
-        method
-        for method, entry in methods.items()
-        if method in having
-        and entry.get("paper") is None
-        and (name in entry["tables"] if entry.get("tables") else layout.extras)
-    ]
+def _is_extra(entry, table):
+    """Whether a method is not in the paper but was put into this table of it by the configuration."""
+    return entry.get("paper") is None and table in (entry.get("tables") or [])
 
 
 def _cell(entry):
@@ -277,27 +272,47 @@ def _groups(layout, run_dataset, dataset, sensitive, metric):
     return f"{title} (S = {sensitive})", PARTS[METRICS[metric].family]
 
 
-def _unpublished(values, config, smoke):
-    """Tasks of the configuration that the paper does not print, all methods and metrics."""
+# ----------------------------------------------------------------------- what is not in the paper
+
+
+def _other_methods(values, config, smoke):
+    """The paper's tasks with methods that are not in it: ours, and what users would pick instead."""
+    methods = [m for m, entry in config["methods"].items() if m in CONTROLS or entry.get("paper") is None]
+    caption = (
+        "Ours and not the paper's: FBDE with the sound leverage, the baselines as they are meant, and what users would "
+        "pick instead. In the corrected form where a metric has one; hard: of decisions, not of probabilities."
+    )
+    tasks = paper_tasks(config["tasks"]).values()
+    return _own("other_methods", caption, tasks, methods, values, smoke)
+
+
+def _other_tasks(values, config, smoke):
+    """Tasks of the configuration that the paper does not print, all methods."""
     known = set(paper_tasks(config["tasks"]).values())
-    own = [(d, s) for d, attributes in config["tasks"].items() for s in attributes if (d, s) not in known]
-    methods = [m for m in config["methods"] if any((*task, m) == key[:3] for key in values for task in own)]
+    tasks = [(d, s) for d, attributes in config["tasks"].items() for s in attributes if (d, s) not in known]
+    caption = "Tasks of the configuration that are not in the paper's tables; there is nothing to compare them with."
+    return _own("unpublished_tasks", caption, tasks, list(config["methods"]), values, smoke)
+
+
+def _own(name, caption, tasks, methods, values, smoke):
+    having = {key[:3] for key in values}
+    methods = [m for m in methods if any((*task, m) in having for task in tasks)]
     rows = []
-    for task in own:
+    for task in tasks if set(methods) - CONTROLS else ():
         for metric, facts in METRICS.items():
-            for variant in facts.variants:
-                cells = {
+            found = {
+                variant: {
                     m: Cell(*values[*task, m, metric, variant], run=m)
                     for m in methods
                     if (*task, m, metric, variant) in values
                 }
-                if cells and variant in ("published", "corrected"):
+                for variant in facts.variants
+            }
+            for variant in ("corrected" if found.get("corrected") else "published", "hard"):
+                if cells := found.get(variant):
                     block, part = _groups(Layout("", ""), task[0], *task, metric)
                     rows.append(Row(*task, metric, variant, block, part, mark_best(cells, metric)))
-    if not rows:
-        return None
-    caption = "Tasks of the configuration that are not in the paper's tables; there is nothing to compare them with."
-    return Table(UNPUBLISHED, "Tasks that are not in print", caption, [], methods, rows, [], smoke)
+    return Table(name, OWN[name], caption, [], methods, rows, [], smoke)
 
 
 def long_form(table):

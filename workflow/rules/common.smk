@@ -19,6 +19,8 @@ with open(workflow.source_path("../schemas/config.schema.yaml")) as schema:
 RESULTS = str(Path(config["results"], *(["smoke"] if config["smoke"] else [])))
 FOLDS = [0] if config["smoke"] else list(range(config["folds"]))
 RUNS = configuration.runs(config)
+# Whose first weak learner is drawn.
+TREES = [dataset for dataset in firsttree.SENSITIVE if dataset in config["tasks"]]
 # What the figures and the report need to know of the configuration.
 SETTINGS = {
     key: config[key]
@@ -74,9 +76,9 @@ def all_scores(wildcards):
 
 
 def first_tree_data(wildcards):
-    """Table and split of the dataset whose first weak learner is drawn; nothing if it is not there."""
-    dataset = firsttree.DATASET
-    if firsttree.why_absent(config) or not is_ready(dataset):
+    """Table and split of a dataset whose first weak learner is drawn; nothing if it is not there."""
+    dataset = wildcards.dataset
+    if firsttree.why_absent(dataset, config) or not is_ready(dataset):
         return []
     return [
         f"{RESULTS}/prepared/{dataset}.parquet",

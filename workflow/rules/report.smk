@@ -2,9 +2,9 @@ rule first_tree:
     input:
         first_tree_data,
     output:
-        f"{RESULTS}/tree.json",
+        f"{RESULTS}/trees/{{dataset}}.json",
     log:
-        f"{RESULTS}/logs/first_tree.log",
+        f"{RESULTS}/logs/first_tree_{{dataset}}.log",
     conda:
         "../../environment.yml"
     params:
@@ -33,7 +33,7 @@ rule figures:
     input:
         scores=rules.collect.output[0],
         comparison=rules.compare.output.comparison,
-        tree=rules.first_tree.output[0],
+        trees=expand(rules.first_tree.output, dataset=TREES),
         data=expand(rules.fetch.output, dataset=config["tasks"]),
     output:
         report(
@@ -60,7 +60,7 @@ rule report_page:
         scores_csv=rules.collect.output[1],
         comparison=rules.compare.output.comparison,
         statistics=rules.statistics.output[0],
-        tree=rules.first_tree.output[0],
+        trees=expand(rules.first_tree.output, dataset=TREES),
         figures=rules.figures.output[0],
         data=expand(rules.fetch.output, dataset=config["tasks"]),
         templates=expand(

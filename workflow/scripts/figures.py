@@ -8,5 +8,5 @@ from fbde.stage import stage
 
 with stage(snakemake.log[0]) as log:
     files = snakemake.input
-    results = Results.read(files.scores, files.comparison, snakemake.params.config, data=files.data, tree=files.tree)
+    results = Results.read(files.scores, files.comparison, snakemake.params.config, data=files.data, trees=files.trees)
     figures.write_all(results, Path(snakemake.output[0]), report=log)

@@ -1,4 +1,4 @@
-"""The weak learner of the first boosting round, as the paper shows it, or why there is none."""
+"""The weak learner of a dataset's first boosting round, or why there is none."""
 
 import pandas as pd
 
@@ -7,12 +7,13 @@ from fbde.reporting import firsttree
 from fbde.stage import stage
 
 with stage(snakemake.log[0]) as log:
-    config = snakemake.params.config
+    config, dataset = snakemake.params.config, snakemake.wildcards.dataset
     if snakemake.input:
         table, fold_of_row = (pd.read_parquet(path) for path in snakemake.input)
-        found = firsttree.first_tree(table, fold_of_row["fold"], config)
+        found = firsttree.first_tree(dataset, table, fold_of_row["fold"], config)
         log(found["text"])
     else:
-        found = firsttree.absent(firsttree.why_absent(config) or f"the dataset {firsttree.DATASET} is missing")
-        log(found["absent"])
+        reason = firsttree.why_absent(dataset, config) or f"the dataset {dataset} is missing"
+        found = {"dataset": dataset, "absent": reason}
+        log(reason)
     write_json(snakemake.output[0], found)

@@ -7,7 +7,7 @@ from fbde.stage import stage
 
 with stage(snakemake.log[0]) as log:
     files, config = snakemake.input, snakemake.params.config
-    results = Results.read(files.scores, files.comparison, config, data=files.data, tree=files.tree)
+    results = Results.read(files.scores, files.comparison, config, data=files.data, trees=files.trees)
     origin = provenance.collect(config)
     downloads = [files.comparison, files.statistics, files.scores_csv]
     page = report.render(results, figures=files.figures, provenance=origin, downloads=downloads)

@@ -45,15 +45,23 @@ def _forests():
 FIGURES = {
     "weak_tree_top": Figure(
         "Weak learner of the first round, first three levels",
-        "Boxes ask, circles are leaves. Red looks like data and is weighted up, blue like Q and is weighted down.",
+        "Boxes ask, circles are leaves. Red looks like data and is weighted up, blue like Q and is weighted down. "
+        "Without questions that tell nothing.",
         "interpretability",
-        partial(trees.weak_tree, levels=trees.TOP_LEVELS),
+        partial(trees.weak_tree, dataset="compas", levels=trees.TOP_LEVELS),
     ),
     "weak_tree_full": Figure(
         "Weak learner of the first round, all of it",
-        "The whole tree of the figure before.",
+        "The tree of the figure before with all that it asks. Dashed questions tell nothing: x | y, s is the same in "
+        "Q_0 and in the data, so only y and s tell them apart.",
         "interpretability",
-        trees.weak_tree,
+        partial(trees.weak_tree, dataset="compas", pruned=False),
+    ),
+    "weak_tree_mixed": Figure(
+        "Weak learner of the first round where Q_0 is a mixture",
+        "On German Credit Q_0 is mixed with the uniform distribution, so the features tell real from fake, too.",
+        "interpretability",
+        partial(trees.weak_tree, dataset="german"),
     ),
     "boosting_main": Figure(
         "Boosting iterations, main text",
@@ -83,21 +91,22 @@ FIGURES = {
     **dict(_forests()),
     "pareto_sr_kl": Figure(
         "Statistical rate against KL",
-        "All methods; the dashed line joins those that no other beats in both.",
+        "All methods; the dashed line joins those that no other beats in both, controls aside.",
         "trade-offs",
         partial(comparisons.pareto, fairness="SR", utility="KL"),
     ),
     "pareto_rr_kl": Figure(
         "Representation rate against KL",
-        "All methods; the dashed line joins those that no other beats in both.",
+        "All methods; the dashed line joins those that no other beats in both, controls aside.",
         "trade-offs",
         partial(comparisons.pareto, fairness="RR", utility="KL"),
     ),
     "pareto_src_acc": Figure(
         "Fairness of a classifier against its accuracy",
-        "All methods; the dashed line joins those that no other beats in both.",
+        "All methods; the dashed line joins those that no other beats in both, controls aside. SR_c is the corrected "
+        "one, from predicted probabilities: cut to integers, as on Dutch in print, they can all be 0.",
         "trade-offs",
-        partial(comparisons.pareto, fairness="SR_c", utility="Acc"),
+        partial(comparisons.pareto, fairness="SR_c", utility="Acc", variant="corrected"),
     ),
     "certificates": Figure(
         "Certificate against measured",

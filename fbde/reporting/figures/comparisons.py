@@ -63,14 +63,14 @@ def forest(results, table):
     ran = part[part["verdict"] != "not run"]
     tasks = list(ran[["dataset", "sensitive"]].drop_duplicates().itertuples(index=False, name=None))
     metrics, methods = list(part["metric"].unique()), list(part["method"].unique())
-    size = (1.55 * len(metrics) + 1.2, (0.16 * len(methods) + 0.55) * len(tasks) + 0.7)
+    size = (1.55 * len(metrics) + 1.2, (0.16 * len(methods) + 0.75) * len(tasks) + 0.7)
     figure, panels = plt.subplots(len(tasks), len(metrics), figsize=(max(size[0], 6.4), size[1]), squeeze=False)
     for i, task in enumerate(tasks):
         for j, metric in enumerate(metrics):
             cells = part[(part["dataset"] == task[0]) & (part["sensitive"] == task[1]) & (part["metric"] == metric)]
             _forest_panel(panels[i, j], cells, methods, labels=j == 0)
-            panels[i, j].set_title(metric if i == 0 else "", fontsize=8)
-        panels[i, 0].set_ylabel(task_title(*task), fontsize=6.5)
+            panels[i, j].set_xlabel(metric, fontsize=7)
+        panels[i, 0].set_title(task_title(*task), fontsize=8, loc="left", weight="bold")
     left_out = part[["dataset", "sensitive"]].drop_duplicates().shape[0] - len(tasks)
     said = f" ({left_out} tasks were not run)" if left_out else ""
     figure.suptitle(f"{title}: published (grey) and ours{said}", fontsize=9)
@@ -117,10 +117,10 @@ def pareto_front(points, directions):
     return np.array([not np.any(np.all(values >= v, axis=1) & np.any(values > v, axis=1)) for v in values], dtype=bool)
 
 
-def pareto(results, fairness, utility):
-    """Fairness against utility, one panel per task; the line joins what no method beats in both."""
+def pareto(results, fairness, utility, variant="published"):
+    """Fairness against utility, one panel per task; the line joins what no method beats in both, controls aside."""
     methods = results.general(results.methods_with(fairness, utility))
-    tasks = [t for t in results.tasks if any(_point(results, t, m, fairness, utility) for m in methods)]
+    tasks = [t for t in results.tasks if any(_point(results, t, m, fairness, utility, variant) for m in methods)]
     if not tasks:
         return style.placeholder(f"{fairness} against {utility}", "no method has both metrics in these results")
     looks = style.looks(results.config["methods"])
@@ -129,7 +129,7 @@ def pareto(results, fairness, utility):
     legend = 0.22 * -(-len(methods) // 6)
     figure, panels = plt.subplots(rows, columns, figsize=(2.75 * columns, 2.35 * rows + legend + 0.3), squeeze=False)
     for axes, task in zip(panels.flat, tasks, strict=False):
-        _pareto_panel(axes, results, task, methods, looks, fairness, utility)
+        _pareto_panel(axes, results, task, methods, looks, fairness, utility, variant)
     for axes in panels.flat[len(tasks) :]:
         axes.axis("off")
     handles = [
@@ -141,13 +141,19 @@ def pareto(results, fairness, utility):
     return figure
 
 
-def _point(results, task, method, fairness, utility):
-    x, y = results.folds(task, method, utility), results.folds(task, method, fairness)
+def _point(results, task, method, fairness, utility, variant):
+    x, y = (_folds(results, task, method, metric, variant) for metric in (utility, fairness))
     return (x.mean(), y.mean(), x.std(ddof=0), y.std(ddof=0)) if len(x) and len(y) else None
 
 
-def _pareto_panel(axes, results, task, methods, looks, fairness, utility):
-    found = {m: p for m in methods if (p := _point(results, task, m, fairness, utility))}
+def _folds(results, task, method, metric, variant):
+    """Fold values of the variant, or as published for a metric that has no such variant."""
+    values = results.folds(task, method, metric, variant)
+    return values if len(values) else results.folds(task, method, metric)
+
+
+def _pareto_panel(axes, results, task, methods, looks, fairness, utility, variant):
+    found = {m: p for m in methods if (p := _point(results, task, m, fairness, utility, variant))}
     points = np.array([p[:2] for m, p in found.items() if m not in CONTROLS])
     if len(points):
         front = pareto_front(points, (METRICS[utility].direction, METRICS[fairness].direction))

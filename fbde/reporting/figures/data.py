@@ -20,7 +20,7 @@ class Results:
     comparison: pd.DataFrame
     config: dict
     missing: list = field(default_factory=list)
-    tree: dict | None = None
+    trees: dict = field(default_factory=dict)
     smoke: bool = False
 
     def __post_init__(self):
@@ -36,14 +36,14 @@ class Results:
         self._step_rows = {key: self.steps.index[rows] for key, rows in grouped.indices.items()}
 
     @classmethod
-    def read(cls, scores, comparison, config, *, data=(), tree=None):
-        """From the files of the workflow's stages; ``data`` are the reports of the datasets."""
+    def read(cls, scores, comparison, config, *, data=(), trees=()):
+        """From the files of the workflow's stages; ``data`` are the reports of the datasets, ``trees`` first trees."""
         return cls(
             pd.read_parquet(scores),
             pd.read_csv(comparison),
             config,
             [entry for entry in map(read_json, data) if entry["status"] == "missing"],
-            read_json(tree) if tree else None,
+            {entry["dataset"]: entry for entry in map(read_json, trees)},
             config["smoke"],
         )
 
@@ -53,7 +53,8 @@ class Results:
         folder = Path(folder)
         config = read_json(folder / "provenance.json")["configuration"]
         paths = folder / "scores.parquet", folder / "comparison.csv"
-        return cls.read(*paths, config, data=sorted(folder.glob("data/*.json")), tree=folder / "tree.json")
+        data, trees = (sorted(folder.glob(f"{part}/*.json")) for part in ("data", "trees"))
+        return cls.read(*paths, config, data=data, trees=trees)
 
     @property
     def tasks(self):

@@ -1,6 +1,6 @@
 """One look for all figures: Okabe and Ito's colours, a marker and a line style for each, the same bytes each time."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, product
 from pathlib import Path
 
@@ -24,8 +24,9 @@ VERDICT_STYLES = {
     "not comparable": (BLUE, "D"),
 }
 SETTINGS = {
-    "figure.dpi": 100,
-    "savefig.dpi": 130,
+    "figure.dpi": 130,
+    "savefig.dpi": "figure",  # panels are laid out once, so text must be as wide there as in the file
+    "text.hinting": "no_hinting",  # hinted text would be wider or narrower in SVG and PDF
     "figure.constrained_layout.use": True,
     "font.family": "DejaVu Sans",
     "font.size": 8,
@@ -83,17 +84,31 @@ KNOWN = {
 }
 
 
+_MARKERS = [("X", True), ("d", True), ("p", True), ("+", True), ("1", True), ("X", False), ("d", False), ("p", False)]
+_COLOURS = [GREY, SKY, ORANGE, PURPLE, GREEN]
+SPARE = [
+    *(Look(colour, *marker) for marker, colour in zip(_MARKERS, cycle(_COLOURS), strict=False)),
+    *(Look(colour, marker, filled) for filled, colour, marker in product((True, False), _COLOURS, "Xdp8Hv<>DP")),
+]
+
+
 def looks(methods):
     """A look for each method id: those of the paper's columns are fixed, others follow in the order of ``methods``.
 
-    ``methods`` maps ids to their entries in the configuration.
+    ``methods`` maps ids to their entries in the configuration. Our form of a method of the paper (the same file) has
+    its marker, hollow. Others take a marker of their own as long as there is one, so that grey prints can be read.
     """
-    every = (Look(c, m, f) for f, m, c in product((True, False), "Xdp8Hv<>DP", (GREY, SKY, ORANGE, PURPLE, GREEN)))
-    spare = cycle([look for look in every if look not in KNOWN.values()])
-    found = {}
-    for name, entry in methods.items():
-        bound = (entry or {}).get("tables")  # a variant for one table must not look like the column it stands for
-        found[name] = KNOWN.get(name) or (None if bound else KNOWN.get((entry or {}).get("paper"))) or next(spare)
+    bound = {name for name, entry in methods.items() if entry.get("tables")}  # must not look like its own column
+    fixed = {name: KNOWN.get(name) or KNOWN.get(methods[name].get("paper")) for name in methods if name not in bound}
+    found = {name: look for name, look in fixed.items() if look}
+    by_file = {methods[name].get("file", name): look for name, look in found.items()}
+    taken = {*KNOWN.values()}
+    spare = (look for look in cycle(SPARE) if look not in taken)
+    for name in sorted(methods.keys() - found.keys(), key=lambda name: (name in bound, list(methods).index(name))):
+        known = None if name in bound else by_file.get(methods[name].get("file", name))
+        hollow = known and replace(known, filled=False)
+        found[name] = next(spare) if hollow in {None, *taken} else hollow
+        taken.add(found[name])
     return found
 
 
@@ -103,9 +118,7 @@ def save(figure, folder, name, *, smoke=False):
         figure.text(
             0.5, 0.5, "SMOKE RUN", ha="center", va="center", rotation=25, fontsize=44, color=RED, alpha=0.13, zorder=99
         )
-    for _ in range(2):  # lays the panels out, once for all formats; labels settle in the second pass
-        figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    lay_out(figure)
     paths = []
     for ending in FORMATS:
         path = Path(folder) / f"{name}.{ending}"
@@ -114,6 +127,13 @@ def save(figure, folder, name, *, smoke=False):
         paths.append(path)
     plt.close(figure)
     return paths
+
+
+def lay_out(figure):
+    """Place the panels, once for all formats; labels settle in the second pass."""
+    for _ in range(2):
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
 
 
 def placeholder(title, reason):

@@ -1,10 +1,14 @@
-"""A weak learner drawn as a tree: boxes ask, circles are leaves; the redder a node the more it looks like data."""
+"""A weak learner drawn as a tree: boxes ask, circles are leaves; the redder a node the more it looks like data.
+
+Dashed: a question that tells nothing, since P(real) is the same whatever the answer.
+"""
 
 import matplotlib.pyplot as plt
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.patches import Ellipse, FancyBboxPatch
 
 from fbde.reporting.figures import style
+from fbde.reporting.firsttree import prune
 from fbde.reporting.tables import task_title
 
 # Blue: looks like Q (fake), red: looks like data (real). Each node also says its probability, for readers in grey.
@@ -13,13 +17,12 @@ TOP_LEVELS = 3
 BOX = 0.84, 0.46  # width and height of a node in units of one leaf and one level
 
 
-def weak_tree(results, levels=None):
+def weak_tree(results, dataset, *, levels=None, pruned=True):
     """The first round's tree; only its first ``levels`` levels of questions if given."""
-    found = results.tree
-    if not found or "absent" in found:
-        reason = found["absent"] if found else "the tree was not grown in this run"
-        return style.placeholder("Weak learner of the first round", reason)
-    root = cut(found["tree"], levels)
+    found = results.trees.get(dataset) or {"absent": results.why_absent([dataset])}
+    if "absent" in found:
+        return style.placeholder("Weak learner of the first round", found["absent"])
+    root = cut(prune(found["tree"]) if pruned else found["tree"], levels)
     places = {}
     leaves = _place(root, 0, 0.0, places)
     deepest = max(depth for _, depth in places.values())
@@ -93,7 +96,8 @@ def _edges(axes, path, places, node, meanings):
     x, depth = places[path]
     for side, text in zip("yn", answers(node, meanings), strict=True):
         to, below = places[path + side]
-        axes.plot([x, to], [-depth - BOX[1] / 2, -below + BOX[1] / 2], color=style.GREY, linewidth=0.9, zorder=1)
+        ends = [-depth - BOX[1] / 2, -below + BOX[1] / 2]
+        axes.plot([x, to], ends, color=style.GREY, linewidth=0.9, linestyle=_line(node), zorder=1)
         axes.text(
             (0.42 * x + 0.58 * to), -depth - 0.5 - 0.06, text, fontsize=6, ha="center", va="center",
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6}, zorder=2,
@@ -104,6 +108,7 @@ def _draw(axes, x, depth, node, scale):
     width, height = BOX
     facts = f"P(real) {node['real']:.3f}\nweight {node['weight']:.1%}"
     look = {"facecolor": SHADES(scale(node["real"])), "edgecolor": "black", "linewidth": 0.7, "zorder": 3}
+    look["linestyle"] = _line(node)
     if "feature" in node or "more" in node:
         corner = (x - width / 2 + 0.04, -depth - height / 2 + 0.04)
         axes.add_patch(FancyBboxPatch(corner, width - 0.08, height - 0.08, boxstyle="round,pad=0.04", **look))
@@ -111,6 +116,10 @@ def _draw(axes, x, depth, node, scale):
     else:
         axes.add_patch(Ellipse((x, -depth), width, height * 0.92, **look))
     axes.text(x, -depth, facts, ha="center", va="center", fontsize=5.8, zorder=4, linespacing=1.15)
+
+
+def _line(node):
+    return "--" if "feature" in node and "feature" not in prune(node) else "-"
 
 
 def _wrapped(name, width=15):
