@@ -1,15 +1,21 @@
 """What the benchmarks share: the first fold of a task, a stopwatch, a Markdown table."""
 
 import time
+from functools import cache
 
 from fbde import datasets
 from fbde.tasks import Task, make_folds, split
 
 
-def load_folds(dataset, sensitive, numbers=(0,)):
-    table = datasets.get(dataset).load(datasets.fetch_all(dataset))
+@cache
+def _table(dataset):
+    return datasets.get(dataset).load(datasets.fetch_all(dataset))
+
+
+def load_folds(dataset, sensitive, numbers=(0,), *, method="benchmark", base_seed=0):
+    table = _table(dataset)
     task = Task.of(dataset, sensitive)
-    return make_folds(table, split(len(table), 5, 1), task, method="benchmark", base_seed=0, numbers=numbers)
+    return make_folds(table, split(len(table), 5, 1), task, method=method, base_seed=base_seed, numbers=numbers)
 
 
 def timed(function, repeat=3):

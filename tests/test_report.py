@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from fbde.reporting import claimrules, claims, findings, provenance, report, resultspage
+from fbde.reporting.differences import differences
 from fbde.reporting.figures import FIGURES, write_all
 from fbde.reporting.statistics import paired_tests
 
@@ -67,7 +68,7 @@ def test_it_names_commit_versions_machine_missing_data_and_differences(page, res
     assert f"numpy {provenance.versions()['numpy']}" in page
     assert "MISSING DATASET dutch" in page and "&lt;was&gt;" in page
     assert "not applicable: needs a finite domain" in page
-    for text, explanation in report.differences(results.comparison):
+    for text, explanation in differences(results.comparison):
         assert explanation
         assert text.split(":")[0] in page
 
@@ -151,6 +152,23 @@ def test_broken_bounds_are_counted(results):
     steps = len(madeup.RAN) * len(madeup.FBDE) * 3 * 12
     assert f"In {steps} boosting steps" in text
     assert f"below the printed bound {steps} times and below the corrected one 0 times" in text
+
+
+def test_a_difference_says_whether_the_seed_explains_it():
+    cell = {"table": "runtime", "dataset": "compas", "sensitive": "sex", "method": "M-E-1.0", "metric": "SR"}
+    numbers = {"mean": 0.9, "published_mean": 0.95, "published_std": 0.01, "verdict": "differs", "note": ""}
+    comparison = pd.DataFrame([cell | numbers, cell | numbers | {"metric": "RR", "verdict": "match"}])
+    assert differences(comparison) == [
+        ("Runtime: COMPAS (S = sex), M-E-1.0, SR: 0.900, printed 0.950 ± 0.010", "unexplained")
+    ]
+
+    def explained(z, note=""):
+        seeds = pd.DataFrame([cell | {"seeds": 20, "mean": 0.93, "std": 0.02, "z": z}])
+        return differences(comparison.assign(note=note), seeds)[0][1]
+
+    assert explained(-1.5) == "within what the seed does: 20 other seeds give 0.930 ± 0.020"
+    assert explained(3) == "unexplained, and not the seed: 20 other seeds give 0.930 ± 0.020"
+    assert explained(3, "one fold").startswith("one fold: 20 other seeds")
 
 
 def test_results_page_counts_all_cells(results):

@@ -11,7 +11,7 @@ from fbde.kldrop import corrected_quadratic, printed_quadratic
 from fbde.leverage import leverages
 from fbde.published import misprints
 from fbde.reporting.firsttree import prune, questions
-from fbde.reporting.tables import LAYOUTS, task_title
+from fbde.reporting.tables import table_title, task_title
 
 C = float(np.log(2))
 
@@ -61,9 +61,8 @@ def _misprints(folder):
     keys = ["table", "dataset", "sensitive", "reason"]
     said = []
     for (table, dataset, sensitive, reason), group in misprints(folder).groupby(keys, sort=False):
-        title = LAYOUTS[table].title if table in LAYOUTS else table
         cells = ", ".join(dict.fromkeys(group["method"])) + " " + ", ".join(dict.fromkeys(group["metric"]))
-        said.append(f"{title}, {task_title(dataset, sensitive)}, {cells}: {reason}")
+        said.append(f"{table_title(table)}, {task_title(dataset, sensitive)}, {cells}: {reason}")
     return "; ".join(said) + "."
 
 

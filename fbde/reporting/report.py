@@ -10,10 +10,11 @@ import jinja2
 from fbde.published import VERDICTS, count_verdicts, missing_sentence
 from fbde.reporting import htmltables, leveragetable, statistics
 from fbde.reporting.claims import judge_all
+from fbde.reporting.differences import differences
 from fbde.reporting.figures import FIGURES
 from fbde.reporting.figures.ranks import rankings
 from fbde.reporting.findings import DEVIATIONS, all_findings
-from fbde.reporting.tables import COMPANION, LAYOUTS, OWN, SMOKE, build_all, final_values, task_title
+from fbde.reporting.tables import COMPANION, LAYOUTS, OWN, SMOKE, build_all, final_values, table_title, task_title
 from fbde.tasks import seed_of
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -59,10 +60,6 @@ def render(results, *, figures, provenance, downloads=(), published="published")
         outcomes=outcomes(results.scores),
         downloads=[_download(Path(path)) for path in downloads if Path(path).exists()],
     )
-
-
-def table_title(name):
-    return LAYOUTS[name].title if name in LAYOUTS else name
 
 
 def verdict_counts(comparison):
@@ -205,19 +202,6 @@ def _figures(folder):
 def _tests_summary(tests):
     known = tests["p_holm"].dropna()
     return {"reference": statistics.REFERENCE, "tests": len(known), "below": int((known < 0.05).sum())}
-
-
-def differences(comparison):
-    """Cells whose verdict is "differs", as (text, explanation)."""
-    part = comparison[comparison["verdict"] == "differs"]
-    return [
-        (
-            f"{table_title(c['table'])}: {task_title(c['dataset'], c['sensitive'])}, {c['method']}, {c['metric']}: "
-            f"{c['mean']:.3f}, printed {c['published_mean']:.3f} ± {c['published_std']:.3f}",
-            c["note"] if isinstance(c["note"], str) and c["note"] else "unexplained",
-        )
-        for c in part.to_dict("records")
-    ]
 
 
 def outcomes(scores):

@@ -7,27 +7,33 @@ import os
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 from fbde.files import read_json, write_text
 from fbde.published import count_verdicts, missing_sentence
 from fbde.reporting import leveragetable
 from fbde.reporting.claims import judge_all
+from fbde.reporting.differences import differences
 from fbde.reporting.figures import FIGURES
 from fbde.reporting.figures.data import Results
 from fbde.reporting.findings import all_findings
-from fbde.reporting.report import GROUPS, differences
+from fbde.reporting.report import GROUPS
 from fbde.reporting.tablefiles import markdown_lines
-from fbde.reporting.tables import LAYOUTS, OWN, SMOKE
+from fbde.reporting.tables import LAYOUTS, OWN, SMOKE, table_title
 
 
-def render(results, provenance, *, folder, published="published"):
-    """The page's text; ``folder`` is the way from the page to the folder that holds ``tables`` and ``figures``."""
+def render(results, provenance, *, folder, seeds=None, published="published"):
+    """The page's text; ``folder`` is the way from the page to the folder that holds ``tables`` and ``figures``.
+
+    ``seeds`` is what benchmarks/seeds.py wrote there, if it did.
+    """
     parts = ["# Results\n", _origin(provenance), f"**{SMOKE}**\n" if results.smoke else ""]
     parts += [f"> {missing_sentence(entry)}\n".replace("\n", "  \n", 1) for entry in results.missing]
     parts += ["## Published cells by verdict\n", _counts(results.comparison)]
     parts += ["## Claims of the paper\n", _claims(results)]
     titles = {leveragetable.NAME: leveragetable.TITLE} | {name: layout.title for name, layout in LAYOUTS.items()} | OWN
     parts += ["## Tables\n", *(f"- [{title}]({folder}/tables/{name}.md)" for name, title in titles.items()), ""]
-    parts += ["## Cells that differ\n", _differences(results.comparison)]
+    parts += ["## Cells that differ\n", _differences(results.comparison, seeds)]
     parts += ["## Findings, with the numbers of this run\n"]
     parts += [f"- **{f.title}.** {f.text} {f.evidence}" for f in all_findings(results, published)] + [""]
     parts += ["## Figures\n", *_figures(folder)]
@@ -45,8 +51,7 @@ def _origin(provenance):
 
 def _counts(comparison):
     counts = count_verdicts(comparison)
-    titles = {name: layout.title for name, layout in LAYOUTS.items()}
-    rows = [[titles.get(name, name), *map(str, row)] for name, row in zip(counts.index, counts.to_numpy(), strict=True)]
+    rows = [[table_title(name), *map(str, row)] for name, row in zip(counts.index, counts.to_numpy(), strict=True)]
     return markdown_lines(["table", *counts.columns], rows)
 
 
@@ -58,8 +63,8 @@ def _claims(results):
     return markdown_lines(["claim", "verdict", "cases", "rule"], rows)
 
 
-def _differences(comparison):
-    found = differences(comparison)
+def _differences(comparison, seeds):
+    found = differences(comparison, seeds)
     return "\n".join(f"- {text}: {explanation}" for text, explanation in found) + "\n" if found else "None.\n"
 
 
@@ -73,7 +78,7 @@ def _figures(folder):
 
 if __name__ == "__main__":
     source, page = map(Path, sys.argv[1:3])
-    text = render(
-        Results.of_folder(source), read_json(source / "provenance.json"), folder=os.path.relpath(source, page.parent)
-    )
-    write_text(page, text)
+    origin, seeds = read_json(source / "provenance.json"), source / "seeds.csv"
+    seeds = pd.read_csv(seeds) if seeds.exists() else None
+    way = os.path.relpath(source, page.parent)
+    write_text(page, render(Results.of_folder(source), origin, folder=way, seeds=seeds))

@@ -257,6 +257,10 @@ def _best(values, direction):
     return round(max(known, key=lambda value: direction * value), 3) if len(known) > 1 else None
 
 
+def table_title(name):
+    return LAYOUTS[name].title if name in LAYOUTS else name
+
+
 def task_title(dataset, sensitive):
     return f"{dataset_title(dataset)} (S = {sensitive})"
 

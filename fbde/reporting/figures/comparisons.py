@@ -9,7 +9,7 @@ from fbde.leverage import leverages
 from fbde.metrics import METRICS
 from fbde.published import TOLERANCE
 from fbde.reporting.figures import style
-from fbde.reporting.tables import CONTROLS, LAYOUTS, task_title
+from fbde.reporting.tables import CONTROLS, table_title, task_title
 
 FAR = 4.0  # where the axis of the agreement plot ends
 
@@ -56,7 +56,7 @@ def agreement(results):
 def forest(results, table):
     """A table as a forest plot: published in grey, ours coloured by verdict, one panel per task and metric."""
     part = results.comparison[(results.comparison["table"] == table)]
-    title = LAYOUTS[table].title if table in LAYOUTS else table
+    title = table_title(table)
     if part.empty or (part["verdict"] == "not run").all():
         why = "nothing of this table was run" if len(part) else "the comparison has no such table"
         return style.placeholder(f"Forest plot: {title}", why)
