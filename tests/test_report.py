@@ -176,6 +176,10 @@ def test_results_page_counts_all_cells(results):
         results, provenance.collect(results.config), folder="../reference", published=madeup.PUBLISHED
     )
     assert "| all | 977 |" in text and "../reference/figures/agreement.svg" in text
+    lines = text.splitlines()
+    assert all(not lines[i - 1] for i, line in enumerate(lines) if line.startswith("## "))
+    (claim,) = [line for line in lines if line.startswith("| Weak learners can be read")]
+    assert len(re.findall(r"(?<!\\)\|", claim)) == 5 and r"x \| y, s" in claim
     assert all(claim.title in text for claim in claims.CLAIMS)
 
 

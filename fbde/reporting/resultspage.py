@@ -32,10 +32,10 @@ def render(results, provenance, *, folder, seeds=None, published="published"):
     parts += ["## Published cells by verdict\n", _counts(results.comparison)]
     parts += ["## Claims of the paper\n", _claims(results)]
     titles = {leveragetable.NAME: leveragetable.TITLE} | {name: layout.title for name, layout in LAYOUTS.items()} | OWN
-    parts += ["## Tables\n", *(f"- [{title}]({folder}/tables/{name}.md)" for name, title in titles.items()), ""]
+    parts += ["## Tables\n", "".join(f"- [{title}]({folder}/tables/{name}.md)\n" for name, title in titles.items())]
     parts += ["## Cells that differ\n", _differences(results.comparison, seeds)]
     parts += ["## Findings, with the numbers of this run\n"]
-    parts += [f"- **{f.title}.** {f.text} {f.evidence}" for f in all_findings(results, published)] + [""]
+    parts += ["".join(f"- **{f.title}.** {f.text} {f.evidence}\n" for f in all_findings(results, published))]
     parts += ["## Figures\n", *_figures(folder)]
     return "\n".join(part for part in parts if part) + "\n"
 

@@ -58,9 +58,10 @@ def markdown(table):
 
 def markdown_lines(header, rows):
     """A Markdown table from a header and rows of texts."""
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(map(str, row)) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
+    texts = [[str(text).replace("|", r"\|") for text in row] for row in (header, *rows)]
+    first, *others = (f"| {' | '.join(row)} |" for row in texts)
+    rule = "|" + "---|" * len(header)
+    return "\n".join([first, rule, *others]) + "\n"
 
 
 def _markdown_cell(cell):
