@@ -11,7 +11,7 @@ import pytest
 
 from fbde.metrics import METRICS
 from fbde.reporting import htmltables, latex, leveragetable, tablefiles
-from fbde.reporting.tables import COMPANION, Cell, build_all, mark_best, number
+from fbde.reporting.tables import COMPANION, Cell, Row, Table, build_all, mark_best, number
 
 
 @pytest.fixture(scope="module")
@@ -163,6 +163,16 @@ def test_latex_has_whole_rows_and_closed_environments(folder):
         for head, body in re.findall(r"\\begin\{tabular\}\{([lrc]+)\}(.*?)\\end\{tabular\}", text, re.DOTALL):
             lines = [line for line in body.splitlines() if line.endswith(r"\\")]
             assert {len(re.split(r"(?<!\\)&", line)) for line in lines} == {len(head)}, path.name
+
+
+def test_latex_puts_no_more_methods_and_tasks_on_a_page_than_print():
+    methods = [f"m{i}" for i in range(latex.WIDTH + 1)]
+    tasks = [f"task {i}" for i in range(latex.BLOCKS + 1)]
+    made = [Row("d", "s", "SR", "published", task, "data", {m: Cell(0.5, 0.1) for m in methods}) for task in tasks]
+    text = latex.table(Table("t", "title", "caption", [], methods, made))
+    assert text.count(r"\begin{tabular}") == 4
+    assert [text.count(task) for task in tasks] == [2] * len(tasks)
+    assert len(set(re.findall(r"\\label\{(.*?)\}", text))) == 4
 
 
 def test_latex_escapes_what_tex_reads_otherwise():

@@ -4,11 +4,11 @@ Our numbers are coloured by verdict; the published ones stand below them in grey
 the paper follow in tables of their own, so that the first one keeps the paper's width.
 """
 
-from itertools import groupby
+from itertools import groupby, product
 
 from fbde.reporting.tables import SMOKE, number
 
-WIDTH = 8  # columns of methods in one table, as in print
+WIDTH, BLOCKS = 8, 4  # columns of methods and tasks in one table, as in print
 COLOURS = {
     "match": "verdictmatch",
     "near": "verdictnear",
@@ -54,15 +54,17 @@ def document(names, folder="."):
 
 
 def table(found):
-    """One table of the paper, and a second one for the columns that are not in it."""
+    """One table of the paper, and further ones for columns that are not in it and for more tasks than fit a page."""
     columns = [*found.columns, *found.extra]
     first = len(found.columns) or WIDTH
     chunks = [columns[:first]] + [columns[i : i + WIDTH] for i in range(first, len(columns), WIDTH)]
+    blocks = list(dict.fromkeys(row.block for row in found.rows))
     texts = []
-    for index, chunk in enumerate(chunks):
-        rows = [row for row in found.rows if any(column in row.cells for column in chunk)]
+    for start, chunk in product(range(0, len(blocks), BLOCKS), chunks):
+        shown = blocks[start : start + BLOCKS]
+        rows = [row for row in found.rows if row.block in shown and any(column in row.cells for column in chunk)]
         if rows:
-            texts.append(_tabular(found, chunk, rows, index))
+            texts.append(_tabular(found, chunk, rows, len(texts)))
     return "\n".join(texts)
 
 
