@@ -143,6 +143,7 @@ def test_every_method_has_its_own_look():
     names = {f"m{i}": {} for i in range(40)} | {name: {} for name in style.KNOWN if name != "Data"}
     looks = style.looks(names)
     assert len({(k.colour, k.marker, k.filled) for k in looks.values()}) == len(names)
+    assert len(style.looks({f"m{i}": {} for i in range(500)})) == 500
     pair = style.looks({"gan": {"paper": "TabFairGAN"}, "gan-2": {"paper": "TabFairGAN", "tables": ["inprocessing"]}})
     assert pair["gan"] == style.KNOWN["TabFairGAN"] != pair["gan-2"]
 

@@ -1,7 +1,7 @@
 """One look for all figures: Okabe and Ito's colours, a marker and a line style for each, the same bytes each time."""
 
 from dataclasses import dataclass, replace
-from itertools import cycle, product
+from itertools import chain, cycle, product
 from pathlib import Path
 
 import matplotlib
@@ -103,7 +103,7 @@ def looks(methods):
     found = {name: look for name, look in fixed.items() if look}
     by_file = {methods[name].get("file", name): look for name, look in found.items()}
     taken = {*KNOWN.values()}
-    spare = (look for look in cycle(SPARE) if look not in taken)
+    spare = chain((look for look in SPARE if look not in taken), cycle(SPARE))
     for name in sorted(methods.keys() - found.keys(), key=lambda name: (name in bound, list(methods).index(name))):
         known = None if name in bound else by_file.get(methods[name].get("file", name))
         hollow = known and replace(known, filled=False)
