@@ -4,8 +4,8 @@ Run: python benchmarks/seeds.py RESULTS SEEDS [METHOD ...]
 
 For every differing cell in RESULTS/comparison.csv the method (those named, or all) is fitted and scored again with the
 base seeds 1 to SEEDS, and RESULTS/seeds.csv gets the mean and the std over the seeds of what the cell shows, the mean
-over the folds, and z, the distance of print from that mean in such stds. Print is one more draw: if it came from the
-same distribution, |z| is rarely over 2. Lines of other methods in the file stay.
+over the folds, and z, the distance of print from that mean in such stds. docs/results.md says of each such cell whether
+print can be one more draw. Lines of other methods in the file stay.
 """
 
 import sys
