@@ -3,9 +3,9 @@
 Run: python benchmarks/seeds.py RESULTS SEEDS [METHOD ...]
 
 For every differing cell in RESULTS/comparison.csv the method (those named, or all) is fitted and scored again with the
-base seeds 1 to SEEDS, and RESULTS/seeds.csv gets the mean and the std over the seeds of what the cell shows, the mean
-over the folds, and z, the distance of print from that mean in such stds. docs/results.md says of each such cell whether
-print can be one more draw. Lines of other methods in the file stay.
+base seeds 1 to SEEDS. RESULTS/seeds.csv gets mean and std over these draws of what the cell shows, which is the mean
+over the folds, or one fold where print has a single one; and z, the distance of print from the mean in such stds.
+docs/results.md says of each cell whether print can be one more draw. Lines of other methods in the file stay.
 """
 
 import sys
@@ -56,10 +56,12 @@ def _final(result):
 
 
 def _row(cell, scores):
-    means = scores.groupby("seed")["value"].mean().astype(float)
+    draw = ["seed", "fold"] if "single fold" in str(cell["note"]) else ["seed"]
+    means = scores.groupby(draw)["value"].mean().astype(float)
     std = means.std(ddof=1)
     return {name: cell[name] for name in (*CELL, "run", "published_mean", "published_std")} | {
-        "seeds": len(means),
+        "seeds": scores["seed"].nunique(),
+        "draws": len(means),
         "mean": means.mean(),
         "std": std,
         "lowest": means.min(),

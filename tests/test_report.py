@@ -163,13 +163,14 @@ def test_a_difference_says_whether_the_seed_explains_it():
         ("Runtime: COMPAS (S = sex), M-E-1.0, SR: 0.900, printed 0.950 ± 0.010", "unexplained")
     ]
 
-    def explained(z, note=""):
-        seeds = pd.DataFrame([cell | {"seeds": 20, "mean": 0.93, "std": 0.02, "z": z}])
+    def explained(z, note="", draws=20):
+        seeds = pd.DataFrame([cell | {"seeds": 20, "draws": draws, "mean": 0.93, "std": 0.02, "z": z}])
         return differences(comparison.assign(note=note), seeds)[0][1]
 
     assert explained(-1.5) == "may be the seed: 20 other seeds give 0.930 ± 0.020"
     assert explained(12) == "unexplained, and not the seed: 20 other seeds give 0.930 ± 0.020"
-    assert explained(12, "one fold") == "one fold; not the seed: 20 other seeds give 0.930 ± 0.020"
+    said = explained(12, "a single fold", draws=100)
+    assert said == "a single fold; not the seed: 20 other seeds (100 folds) give 0.930 ± 0.020"
 
 
 def test_a_cell_picked_out_of_many_may_be_far_off_by_chance():

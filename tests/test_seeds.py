@@ -16,10 +16,13 @@ def seeds(monkeypatch):
 
 
 def test_print_is_measured_in_stds_of_the_means_over_the_folds(seeds):
-    scores = pd.DataFrame({"seed": [1, 1, 2, 2, 3, 3], "value": [0.1, 0.3, 0.3, 0.5, 0.5, 0.7]})
-    row = seeds._row(CELL | {"run": "maxent", "published_mean": 0.8, "published_std": 0.1}, scores)
+    scores = pd.DataFrame({"seed": [1, 1, 2, 2, 3, 3], "fold": [0, 1] * 3, "value": [0.1, 0.3, 0.3, 0.5, 0.5, 0.7]})
+    cell = CELL | {"run": "maxent", "published_mean": 0.8, "published_std": 0.1, "note": ""}
+    row = seeds._row(cell, scores)
     assert (row["seeds"], row["lowest"], row["highest"]) == pytest.approx((3, 0.2, 0.6))
     assert (row["mean"], row["std"], row["z"]) == pytest.approx((0.4, 0.2, 2.0))
+    single = seeds._row(cell | {"note": "a single fold"}, scores)
+    assert (single["seeds"], single["draws"], single["highest"]) == (3, 6, 0.7)
 
 
 def test_lines_of_other_cells_stay(seeds, tmp_path):

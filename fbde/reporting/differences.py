@@ -18,14 +18,14 @@ def differences(comparison, seeds=None):
     ]
 
 
-def one_more_draw(z, seeds, judged):
+def one_more_draw(z, draws, judged):
     """Whether print can be one more draw: a t-test of a new value, at 5 % over all judged cells (Bonferroni).
 
     These cells were picked out of all because they differ, so that some large z are what chance gives.
     """
     from scipy.stats import t
 
-    return 2 * t.sf(abs(z) / sqrt(1 + 1 / seeds), seeds - 1) * judged >= LEVEL
+    return 2 * t.sf(abs(z) / sqrt(1 + 1 / draws), draws - 1) * judged >= LEVEL
 
 
 def _named(cell):
@@ -38,7 +38,8 @@ def _explained(cell, seeds, judged):
     note = cell["note"] if isinstance(cell["note"], str) else ""
     if not seeds:
         return note or "unexplained"
-    chance = one_more_draw(seeds["z"], seeds["seeds"], judged)
+    chance = one_more_draw(seeds["z"], seeds["draws"], judged)
     reason = "may be the seed" if chance else "not the seed" if note else "unexplained, and not the seed"
-    others = f"{seeds['seeds']} other seeds give {seeds['mean']:.3f} ± {seeds['std']:.3f}"
+    folds = f" ({seeds['draws']} folds)" if seeds["draws"] > seeds["seeds"] else ""
+    others = f"{seeds['seeds']} other seeds{folds} give {seeds['mean']:.3f} ± {seeds['std']:.3f}"
     return "; ".join([*([note] if note else []), f"{reason}: {others}"])
