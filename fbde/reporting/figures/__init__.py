@@ -65,14 +65,16 @@ FIGURES = {
     ),
     "boosting_main": Figure(
         "Boosting iterations, main text",
-        "Left: accuracy of the weak learners and KL, M-R-0.9 on Adult. Right: SR and KL, M-E-1.0 on Minneapolis.",
+        "Left: accuracy of the weak learners and KL, M-R-0.9 on Adult. Right: SR and KL (of bins), M-E-1.0 on "
+        "Minneapolis.",
         "iterations",
         iterations.main_panels,
     ),
     **dict(_iteration_figures()),
     "minneapolis_all": Figure(
         "Boosting iterations, Minneapolis",
-        "One row per pair of quantities, one column per configuration.",
+        "One row per pair of quantities, one column per configuration. KL is that of 20 × 20 bins of the positions "
+        "with y and s, while the printed cells have the KL of (y, s) alone.",
         "iterations",
         iterations.continuous_grid,
     ),
