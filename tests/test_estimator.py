@@ -2,6 +2,7 @@
 
 import doctest
 import zipfile
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -13,9 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import validate_data
 
 import fbde.estimator
-from fbde import FBDE
+from fbde import FBDE, datasets
 from fbde.errors import FBDEError
 from fbde.metrics import representation_rate, statistical_rate
+from fbde.tasks import Task, make_folds, split
 
 
 def people(n=3000, seed=0):
@@ -77,6 +79,21 @@ def test_without_mixing_boosting_never_moves_the_features_within_label_and_group
         assert np.abs(P.sum(axis=0) - Q.sum(axis=0)).max() > 0.01
     assert moved[0] < 1e-7  # the floor of empty cells
     assert moved[0.5] > 0.01
+
+
+@pytest.mark.parametrize("dataset", ["compas", "adult", "german"])
+def test_nor_does_it_move_the_features_within_label_and_group_on_the_papers_data(dataset, prepared):
+    table = prepared(dataset)
+    fold_of_row = split(len(table), 5, 1)
+    for sensitive in datasets.get(dataset).sensitive:
+        task = Task.of(dataset, sensitive)
+        for fold in make_folds(table, fold_of_row, task, method="m", base_seed=0, numbers=range(5)):
+            for leverage, sr0 in product(("exact", "relative"), (1.0, 0.9)):
+                model = FBDE(leverage=leverage, sr0=sr0, random_state=0)
+                model.fit(fold.train.X, fold.train.y, sensitive_features=fold.train.s, support=fold.domain.X)
+                P, Q = model.data_, model.probabilities()
+                moved = np.abs(P / P.sum(axis=0) - Q / Q.sum(axis=0)).sum(axis=0).max() / 2
+                assert moved < 1e-7, (sensitive, fold.number, leverage, sr0)
 
 
 def test_log_likelihood():
